@@ -1,0 +1,205 @@
+"""Which documents have this metadata?
+
+For each field the distinct values, ascending, each with its documents: numbers and texts apart.
+True and false are the numbers 1 and 0; a list gives one value for each member; a text of more
+than 256 bytes is kept with the document but cannot be asked for here.
+"""
+
+from __future__ import annotations
+
+import math
+from array import array
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import orjson
+
+from likewise.collection.files import map_array, write_array, write_bytes
+from likewise.compiled import Bools, Doubles, Ints
+from likewise.text.table import Strings
+
+LONGEST_VALUE = 256
+_DIRECTORY = "fields.json"
+
+
+class _Column:
+    def __init__(self) -> None:
+        self.number_docs = array("I")
+        self.numbers = array("d")
+        self.text_docs = array("I")
+        self.texts = array("I")
+        self.codes: dict[str, int] = {}
+        self.n_bytes = 0
+
+    def add(self, doc: int, value: Any) -> None:
+        if isinstance(value, str):
+            if len(value) <= LONGEST_VALUE:
+                known = len(self.codes)
+                code = self.codes.setdefault(value, known)
+                if code == known:
+                    self.n_bytes += 100 + len(value)
+                self.text_docs.append(doc)
+                self.texts.append(code)
+                self.n_bytes += 8
+        elif isinstance(value, int | float):
+            try:
+                if math.isnan(value):
+                    return
+                self.numbers.append(value)
+            except OverflowError:
+                return
+            self.number_docs.append(doc)
+            self.n_bytes += 12
+        elif isinstance(value, list | tuple):
+            for member in value:
+                if isinstance(member, str | int | float):
+                    self.add(doc, member)
+
+
+class FieldsWriter:
+    """Gathers the metadata of a segment."""
+
+    def __init__(self) -> None:
+        self._columns: dict[str, _Column] = {}
+
+    @property
+    def n_bytes(self) -> int:
+        """About how much memory is held."""
+        return sum(column.n_bytes for column in self._columns.values())
+
+    def add(self, first: int, batch: Sequence[Mapping[str, Any]]) -> None:
+        """Add the metadata of documents numbered from `first`."""
+        columns = self._columns
+        for doc, fields in enumerate(batch, first):
+            for name, value in fields.items():
+                column = columns.get(name)
+                if column is None:
+                    column = columns[name] = _Column()
+                column.add(doc, value)
+
+    def write(self, folder: Path) -> None:
+        """Write all columns, one after the other, with a directory of where each stands."""
+        directory: dict[str, list[int]] = {}
+        numbers: list[Doubles] = []
+        number_docs: list[Ints] = []
+        texts: list[bytes] = []
+        text_starts: list[Ints] = []
+        text_docs: list[Ints] = []
+        n_numbers = n_texts = n_text_docs = 0
+        for name, column in sorted(self._columns.items()):
+            values = np.array(column.numbers, np.float64)
+            docs = np.array(column.number_docs, np.int64)
+            order = np.lexsort((docs, values))
+            numbers.append(values[order])
+            number_docs.append(docs[order])
+            ranked = sorted(
+                (text.encode("utf-8", "replace"), code) for text, code in column.codes.items()
+            )
+            rank_of = np.empty(len(ranked), np.int64)
+            rank_of[[code for _, code in ranked]] = np.arange(len(ranked))
+            ranks = rank_of[np.array(column.texts, np.int64)]
+            docs = np.array(column.text_docs, np.int64)
+            order = np.lexsort((docs, ranks))
+            texts.extend(text for text, _ in ranked)
+            text_starts.append(n_text_docs + np.searchsorted(ranks[order], np.arange(len(ranked))))
+            text_docs.append(docs[order])
+            spans = [n_numbers, n_numbers + len(values), n_texts, n_texts + len(ranked)]
+            directory[name] = spans
+            n_numbers, n_texts, n_text_docs = spans[1], spans[3], n_text_docs + len(docs)
+        write_bytes(folder / _DIRECTORY, orjson.dumps(directory))
+        write_array(folder / "field-numbers.npy", _joined(numbers, np.float64))
+        write_array(folder / "field-number-docs.npy", _joined(number_docs, np.uint32))
+        laid = Strings.of(texts)
+        write_array(folder / "field-texts.npy", laid.arena)
+        write_array(folder / "field-text-offsets.npy", laid.offsets)
+        starts = _joined([*text_starts, np.array([n_text_docs])], np.uint32)
+        write_array(folder / "field-text-starts.npy", starts)
+        write_array(folder / "field-text-docs.npy", _joined(text_docs, np.uint32))
+
+
+def _joined(pieces: Sequence[Any], dtype: Any) -> Any:
+    return np.concatenate([np.empty(0, dtype), *pieces]).astype(dtype)
+
+
+class Fields:
+    """The metadata of a segment, mapped; each question is answered with a mask of documents."""
+
+    def __init__(self, folder: Path, n_docs: int) -> None:
+        self._n_docs = n_docs
+        self._directory: dict[str, list[int]] = orjson.loads((folder / _DIRECTORY).read_bytes())
+        self._numbers = map_array(folder / "field-numbers.npy")
+        self._number_docs = map_array(folder / "field-number-docs.npy")
+        self._texts = Strings(
+            map_array(folder / "field-texts.npy"), map_array(folder / "field-text-offsets.npy")
+        )
+        self._starts = map_array(folder / "field-text-starts.npy")
+        self._text_docs = map_array(folder / "field-text-docs.npy")
+
+    @property
+    def names(self) -> list[str]:
+        """The fields that any document has."""
+        return list(self._directory)
+
+    def present(self, field: str) -> Bools:
+        """Mark the documents that have the field."""
+        return self.between(field, -np.inf, np.inf) | self._texts_between(field, b"", None)
+
+    def equal(self, field: str, value: str) -> Bools:
+        """Mark the documents with this value, as a text or (where it reads as one) a number."""
+        key = value.encode("utf-8", "replace")
+        mask = self._texts_between(field, key, key)
+        number = as_number(value)
+        return mask if number is None else mask | self.between(field, number, number)
+
+    def between(
+        self, field: str, low: float, high: float, *, closed: tuple[bool, bool] = (True, True)
+    ) -> Bools:
+        """Mark the documents with a number from `low` to `high`."""
+        mask = np.zeros(self._n_docs, np.bool_)
+        first, last = self._directory.get(field, (0, 0, 0, 0))[:2]
+        values = self._numbers[first:last]
+        a = int(np.searchsorted(values, low, "left" if closed[0] else "right"))
+        b = int(np.searchsorted(values, high, "right" if closed[1] else "left"))
+        mask[self._number_docs[first + a : first + max(a, b)]] = True
+        return mask
+
+    def texts_from(self, field: str, operator: str, value: str) -> Bools:
+        """Mark the documents with a text before or after a value, in the order of code points."""
+        key = value.encode("utf-8", "replace")
+        if operator in (">", ">="):
+            return self._texts_between(field, key, None, closed=operator == ">=")
+        return self._texts_between(field, None, key, closed=operator == "<=")
+
+    def _texts_between(
+        self, field: str, low: bytes | None, high: bytes | None, *, closed: bool = True
+    ) -> Bools:
+        mask = np.zeros(self._n_docs, np.bool_)
+        first, last = self._directory.get(field, (0, 0, 0, 0))[2:]
+        a = first if low is None else self._rank(first, last, low, after=not closed)
+        b = last if high is None else self._rank(first, last, high, after=closed)
+        if a < b:
+            mask[self._text_docs[int(self._starts[a]) : int(self._starts[b])]] = True
+        return mask
+
+    def _rank(self, first: int, last: int, key: bytes, *, after: bool) -> int:
+        while first < last:
+            middle = (first + last) // 2
+            text = self._texts.at(middle)
+            if text < key or (after and text == key):
+                first = middle + 1
+            else:
+                last = middle
+        return first
+
+
+def as_number(text: str) -> float | None:
+    """Read a number, or true and false as 1 and 0; None for anything else."""
+    if text.lower() in ("true", "false"):
+        return float(text.lower() == "true")
+    try:
+        number = float(text)
+    except ValueError:
+        return None
+    return None if np.isnan(number) else number

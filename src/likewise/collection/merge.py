@@ -1,0 +1,73 @@
+"""How do many small segments become one?
+
+Only neighbours are merged, so that documents keep their order. Forward records are copied as
+they are, because term numbers are the collection's.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from likewise.collection.build import SegmentBuilder
+from likewise.collection.documents import compress
+from likewise.collection.manifest import SegmentEntry
+from likewise.collection.segment import Segment
+from likewise.compiled import Bytes, Ints, Offsets, kernel
+
+_WIDTH = 8
+
+
+def next_run(segments: Sequence[SegmentEntry]) -> tuple[int, int] | None:
+    """Choose the neighbours to merge after an addition, if any.
+
+    Eight at the end, none of which is larger than all that follow it together, become one: so
+    that there are never more than about 8·log₂(documents) segments, and a document is copied a
+    logarithmic number of times.
+    """
+    if len(segments) < _WIDTH:
+        return None
+    first = len(segments) - _WIDTH
+    total = sum(max(entry.n_live, 1) for entry in segments[first:])
+    if max(entry.n_live for entry in segments[first:]) > total / 2:
+        return None
+    while first > 0 and segments[first - 1].n_live <= total:
+        first -= 1
+        total += segments[first].n_live
+    return first, len(segments)
+
+
+def copy_segment(segment: Segment, builder: SegmentBuilder) -> None:
+    """Append a segment's live documents."""
+    for block in range(segment.documents.n_blocks):
+        first, documents = segment.documents.block(block)
+        rows = first + np.flatnonzero(segment.live[first : first + len(documents)])
+        if len(rows) == 0:
+            continue
+        whole = len(rows) == len(documents)
+        kept = documents if whole else [documents[row - first] for row in rows.tolist()]
+        builder.copy(
+            [document.fields for document in kept],
+            segment.ids.take(rows),
+            [segment.documents.frame(block)] if whole else compress(kept),
+            lengths=segment.lengths[rows],
+            records=_copy(segment.forward, segment.forward_offsets, rows),
+        )
+
+
+@kernel
+def _copy(stream: Bytes, offsets: Offsets, docs: Ints) -> tuple[Bytes, Ints]:
+    """Copy records end to end, with where each ends."""
+    ends = np.empty(len(docs), np.int64)
+    size = np.int64(0)
+    for i in range(len(docs)):
+        size += np.int64(offsets[docs[i] + 1]) - np.int64(offsets[docs[i]])
+        ends[i] = size
+    out = np.empty(size, np.uint8)
+    at = 0
+    for i in range(len(docs)):
+        for j in range(np.int64(offsets[docs[i]]), np.int64(offsets[docs[i] + 1])):
+            out[at] = stream[j]
+            at += 1
+    return out, ends

@@ -1,0 +1,121 @@
+"""What is in one segment? Immutable files, mapped."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+
+from likewise.collection.documents import FILE as DOCUMENTS_FILE
+from likewise.collection.documents import Documents
+from likewise.collection.fields import Fields
+from likewise.collection.files import check_content, check_size, map_array
+from likewise.collection.forward import decode_sentences
+from likewise.collection.manifest import SegmentEntry
+from likewise.collection.postings import Postings
+from likewise.compiled import Bools, Bytes, Ids, Ints, Offsets
+from likewise.text.table import Strings, find
+
+# Contents above this size are checked by `check` only: mapping would otherwise mean reading
+# everything. Frames of documents carry checksums of their own, looked at whenever one is read.
+_CHECKED_AT_OPEN = 64 << 20
+
+
+class Segment:
+    """A segment and its deleted documents, as they were when it was opened."""
+
+    def __init__(self, root: Path, entry: SegmentEntry) -> None:
+        self.entry = entry
+        self.folder = folder = root / entry.name
+        for name, expected in entry.files.items():
+            if name == DOCUMENTS_FILE or expected.size > _CHECKED_AT_OPEN:
+                check_size(folder / name, expected)
+            else:
+                check_content(folder / name, expected)
+        self.n_docs = entry.n_docs
+        self.lengths: Offsets = map_array(folder / "lengths.npy")
+        self.ids = _strings(folder, "ids")
+        self._id_slots: Ids = map_array(folder / "ids-slots.npy")
+        self.terms = _strings(folder, "terms")
+        self._term_slots: Ids = map_array(folder / "terms-slots.npy")
+        self.forward: Bytes = map_array(folder / "forward.npy")
+        self.forward_offsets: Offsets = map_array(folder / "forward-offsets.npy")
+        self.postings = Postings(
+            *(
+                map_array(folder / f"postings-{name.replace('_', '-')}.npy")
+                for name in Postings._fields
+            )
+        )
+        self.documents = Documents(folder)
+        self.fields = Fields(folder, entry.n_docs)
+        self.deleted: Ints = np.empty(0, np.int64)
+        self._deleted_terms = (np.empty(0, np.int64),) * 3
+        self.live: Bools = np.ones(entry.n_docs, np.bool_)
+        if entry.deleted is not None:
+            self._read_tombstones(root / entry.deleted.name)
+
+    def find_terms(self, keys: Strings) -> Ints:
+        """Look up terms that this segment was the first to use: their numbers, else -1."""
+        found = find(keys, self.terms, self._term_slots)
+        return np.where(found >= 0, found + self.entry.first_term, -1)
+
+    def find_docs(self, keys: Strings) -> Ints:
+        """Look up live documents by id: their numbers in the segment, else -1."""
+        found = find(keys, self.ids, self._id_slots)
+        return np.where((found >= 0) & self.live[found], found, -1) if self.n_docs else found
+
+    def frequencies(self, terms: Ints) -> tuple[Ints, Ints]:
+        """Count the documents and the occurrences of terms, deleted documents left out."""
+        rows = find_rows(self.postings.terms, terms)
+        known = rows >= 0
+        rows = np.where(known, rows, 0)
+        doc_freqs = np.zeros(len(terms), np.int64)
+        term_freqs = np.zeros(len(terms), np.int64)
+        if len(self.postings.terms):
+            bounds = self.postings.entry_bounds.astype(np.int64) if len(terms) > 64 else None
+            first = self.postings.entry_bounds[rows] if bounds is None else bounds[rows]
+            last = self.postings.entry_bounds[rows + 1] if bounds is None else bounds[rows + 1]
+            sizes = self.postings.starts[last].astype(np.int64) - self.postings.starts[first]
+            doc_freqs = np.where(known, sizes, 0)
+            term_freqs = np.where(known, self.postings.term_freqs[rows].astype(np.int64), 0)
+        dead, dead_docs, dead_counts = self._deleted_terms
+        if len(dead):
+            rows = find_rows(dead, terms)
+            doc_freqs -= np.where(rows >= 0, dead_docs[rows], 0)
+            term_freqs -= np.where(rows >= 0, dead_counts[rows], 0)
+        return doc_freqs, term_freqs
+
+    def sentences(self, doc: int) -> Ints:
+        """Give the lengths in bytes of a document's sentences."""
+        start, stop = (int(at) for at in self.forward_offsets[doc : doc + 2])
+        return decode_sentences(self.forward, start, stop)
+
+    def check(self) -> None:
+        """Read every file and raise if one was altered."""
+        for name, expected in self.entry.files.items():
+            check_content(self.folder / name, expected)
+
+    def _read_tombstones(self, folder: Path) -> None:
+        assert self.entry.deleted is not None
+        for name, expected in self.entry.deleted.files.items():
+            check_content(folder / name, expected)
+        self.deleted = map_array(folder / "docs.npy")
+        self.live[self.deleted] = False
+        self._deleted_terms = (
+            map_array(folder / "terms.npy"),
+            map_array(folder / "doc-freqs.npy"),
+            map_array(folder / "term-freqs.npy"),
+        )
+
+
+def find_rows(ascending: Offsets | Ints, values: Ints) -> Ints:
+    """Find the place of each value in an ascending array, -1 where it is not there."""
+    if len(ascending) == 0:
+        return np.full(len(values), -1, np.int64)
+    rows = np.searchsorted(ascending, values)
+    rows[rows == len(ascending)] = 0
+    return np.where(ascending[rows] == values, rows, -1)
+
+
+def _strings(folder: Path, name: str) -> Strings:
+    return Strings(map_array(folder / f"{name}.npy"), map_array(folder / f"{name}-offsets.npy"))

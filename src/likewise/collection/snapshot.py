@@ -1,0 +1,219 @@
+"""What does the collection hold, as of now? A fixed view that later writes do not change."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from functools import cached_property
+from pathlib import Path
+from typing import NamedTuple
+
+import numpy as np
+
+from likewise.collection.build import content
+from likewise.collection.forward import decode
+from likewise.collection.manifest import Manifest, read_manifest
+from likewise.collection.segment import Segment
+from likewise.compiled import Bools, Ids, Ints
+from likewise.errors import DamagedError, UsageError
+from likewise.records import Document
+from likewise.text.analysis import Analyzer, encode
+from likewise.text.table import Strings
+
+SEGMENTS = "segments"
+_TRIES = 5
+
+
+class TermCounts(NamedTuple):
+    """Term counts of documents: document i has `terms[bounds[i]:bounds[i + 1]]`, ascending."""
+
+    bounds: Ints
+    terms: Ids
+    counts: Ids
+
+
+class Snapshot:
+    """The documents, terms and statistics of a collection at one moment.
+
+    `doc` numbers run over all segments in the order in which documents were added; those of
+    deleted documents stay unused until a merge. Statistics are those of the live documents, as
+    if the deleted ones had never been there.
+    """
+
+    def __init__(self, folder: Path, manifest: Manifest) -> None:
+        self.folder = folder
+        self.manifest = manifest
+        self.analysis = manifest.analysis
+        self.segments = [Segment(folder / SEGMENTS, entry) for entry in manifest.segments]
+        sizes = [segment.n_docs for segment in self.segments]
+        self.bases: Ints = np.cumsum([0, *sizes], dtype=np.int64)
+        gone = [entry.deleted for entry in manifest.segments if entry.deleted]
+        self.n_docs = int(self.bases[-1]) - sum(dead.n_docs for dead in gone)
+        self.n_tokens = sum(entry.n_tokens for entry in manifest.segments) - sum(
+            dead.n_tokens for dead in gone
+        )
+        self.n_terms = manifest.n_terms
+
+    @cached_property
+    def analyzer(self) -> Analyzer:
+        """The analysis that every query goes through."""
+        return Analyzer(self.analysis)
+
+    @property
+    def n_slots(self) -> int:
+        """One more than the largest `doc`, deleted ones included."""
+        return int(self.bases[-1])
+
+    @property
+    def average_length(self) -> float:
+        """The mean number of terms of a document."""
+        return self.n_tokens / self.n_docs if self.n_docs else 0.0
+
+    # Terms
+
+    def find_terms(self, terms: Sequence[str]) -> Ints:
+        """Give the numbers of terms, -1 for those that no document ever had."""
+        keys = Strings.of([encode(term) for term in terms])
+        out = np.full(len(terms), -1, np.int64)
+        for segment in self.segments:
+            out = np.maximum(out, segment.find_terms(keys))
+        return out
+
+    def terms(self, numbers: Ints | Ids) -> list[str]:
+        """Give the terms of numbers."""
+        firsts = [segment.entry.first_term for segment in self.segments]
+        owners = np.searchsorted(firsts, numbers, "right") - 1
+        return [
+            self.segments[owner].terms.at(int(number) - firsts[owner]).decode()
+            for owner, number in zip(owners.tolist(), numbers.tolist(), strict=True)
+        ]
+
+    def frequencies(self, terms: Ints) -> tuple[Ints, Ints]:
+        """Count the documents and the occurrences of terms."""
+        doc_freqs = np.zeros(len(terms), np.int64)
+        term_freqs = np.zeros(len(terms), np.int64)
+        for segment in self.segments:
+            docs, occurrences = segment.frequencies(terms)
+            doc_freqs += docs
+            term_freqs += occurrences
+        return doc_freqs, term_freqs
+
+    def admitted(self, doc_freqs: Ints, term_freqs: Ints) -> Bools:
+        """Tell which terms the analysis admits, by their frequencies."""
+        rule = self.analysis
+        admitted = (doc_freqs >= max(rule.min_df, 1)) & (term_freqs >= rule.min_count)
+        if rule.max_df < 1:
+            admitted &= doc_freqs <= rule.max_df * self.n_docs
+        if rule.max_count:
+            admitted &= term_freqs <= rule.max_count
+        return admitted
+
+    # Documents
+
+    def find_docs(self, doc_ids: Sequence[str]) -> Ints:
+        """Give the numbers of documents, -1 for ids that are not there."""
+        keys = Strings.of([encode(doc_id) for doc_id in doc_ids])
+        out = np.full(len(doc_ids), -1, np.int64)
+        for base, segment in zip(self.bases.tolist(), self.segments, strict=False):
+            found = segment.find_docs(keys)
+            out = np.where(found >= 0, found + base, out)
+        return out
+
+    def find_doc(self, doc_id: str) -> int:
+        """Give the number of one document, or raise."""
+        doc = int(self.find_docs([doc_id])[0])
+        if doc < 0:
+            raise UsageError(f"no document {doc_id!r} in {self.folder}")
+        return doc
+
+    def doc_ids(self, docs: Ints) -> list[str]:
+        """Give the ids of documents."""
+        return [
+            segment.ids.at(local).decode() for segment, local in map(self._locate, docs.tolist())
+        ]
+
+    def document(self, doc: int) -> Document:
+        """Give a document."""
+        segment, local = self._locate(doc)
+        return segment.documents[local]
+
+    def documents(self) -> Iterator[tuple[int, Document]]:
+        """Go through the live documents in order."""
+        for base, segment in zip(self.bases.tolist(), self.segments, strict=False):
+            for block in range(segment.documents.n_blocks):
+                first, documents = segment.documents.block(block)
+                for local, document in enumerate(documents, first):
+                    if segment.live[local]:
+                        yield base + local, document
+
+    def live_docs(self) -> Ints:
+        """Give the numbers of the live documents."""
+        return np.flatnonzero(
+            np.concatenate([np.empty(0, np.bool_), *(s.live for s in self.segments)])
+        )
+
+    def lengths(self, docs: Ints) -> Ints:
+        """Give the numbers of terms of documents."""
+        return np.array(
+            [segment.lengths[local] for segment, local in map(self._locate, docs.tolist())],
+            np.int64,
+        )
+
+    def sentences(self, doc: int) -> list[str]:
+        """Give the sentences of a document, which together are its title and text."""
+        segment, local = self._locate(doc)
+        data = encode(content(segment.documents[local]))
+        ends = np.cumsum(segment.sentences(local)).tolist()
+        return [data[a:b].decode() for a, b in zip([0, *ends], ends, strict=False)]
+
+    def term_counts(self, docs: Ints) -> TermCounts:
+        """Give the term counts of documents."""
+        owners = np.searchsorted(self.bases, docs, "right") - 1
+        sizes = np.zeros(len(docs), np.int64)
+        pieces = {}
+        for owner in np.unique(owners).tolist():
+            segment, rows = self.segments[owner], np.flatnonzero(owners == owner)
+            piece = decode(segment.forward, segment.forward_offsets, docs[rows] - self.bases[owner])
+            sizes[rows] = np.diff(piece[0])
+            pieces[owner] = (rows, piece)
+        if len(pieces) == 1:
+            return TermCounts(*next(iter(pieces.values()))[1])
+        bounds = np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64)
+        terms, counts = np.empty(bounds[-1], np.int32), np.empty(bounds[-1], np.int32)
+        for rows, (inner, its_terms, its_counts) in pieces.values():
+            to = np.arange(inner[-1]) + np.repeat(bounds[rows] - inner[:-1], np.diff(inner))
+            terms[to], counts[to] = its_terms, its_counts
+        return TermCounts(bounds, terms, counts)
+
+    # The whole
+
+    def check(self) -> None:
+        """Read every file and raise if one was altered."""
+        for segment in self.segments:
+            segment.check()
+
+    @property
+    def n_bytes(self) -> int:
+        """How large the collection's files are."""
+        files = [seal for entry in self.manifest.segments for seal in entry.files.values()]
+        return sum(seal.size for seal in files)
+
+    def field_names(self) -> list[str]:
+        """List the metadata fields that any document has."""
+        return sorted({name for segment in self.segments for name in segment.fields.names})
+
+    def _locate(self, doc: int) -> tuple[Segment, int]:
+        owner = int(np.searchsorted(self.bases, doc, "right")) - 1
+        return self.segments[owner], doc - int(self.bases[owner])
+
+
+def open_snapshot(folder: Path) -> Snapshot:
+    """Open the newest state of a collection."""
+    for _ in range(_TRIES):
+        manifest = read_manifest(folder)
+        try:
+            return Snapshot(folder, manifest)
+        except (DamagedError, FileNotFoundError):
+            # A merge may have replaced segments after the manifest was read.
+            if read_manifest(folder).generation == manifest.generation:
+                raise
+    raise DamagedError(f"{folder} changes faster than it can be opened; try again")

@@ -1,0 +1,65 @@
+"""How a configuration is written: what prints is what compares, and what the command line takes.
+
+A configuration is a frozen dataclass with a class attribute `notation`, its short name:
+`BM25(k1=2.0)` is written `bm25(k1=2.0)`, and fields at their default are left out.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import re
+from collections.abc import Mapping
+from typing import Any, TypeVar
+
+from likewise.errors import UsageError
+
+Config = TypeVar("Config")
+
+_CALL = re.compile(r"\s*([a-z][a-z0-9-]*)\s*(?:\((.*)\))?\s*", re.DOTALL)
+
+
+def write(config: object) -> str:
+    """Write a configuration: `bm25`, `bm25(k1=2.0)`."""
+    parts = []
+    for field in _fields(type(config)):
+        value = getattr(config, field.name)
+        if value != field.default:
+            parts.append(f"{field.name}={value}")
+    name: str = getattr(config, "notation")  # noqa: B009
+    return f"{name}({','.join(parts)})" if parts else name
+
+
+def read(text: str, table: Mapping[str, type[Config]], *, what: str) -> Config:
+    """Read a configuration that is written as `write` does; `what` names it in messages."""
+    match = _CALL.fullmatch(text)
+    names = ", ".join(sorted(table))
+    if match is None:
+        raise UsageError(f"{what} {text!r} is not written as name or name(option=value,…)")
+    name, inside = match[1], match[2] or ""
+    if name not in table:
+        raise UsageError(f"unknown {what} {name!r}: it is one of {names}")
+    kind = table[name]
+    fields = {field.name: field for field in _fields(kind)}
+    options: dict[str, Any] = {}
+    for part in filter(None, (part.strip() for part in inside.split(","))):
+        key, equals, value = (piece.strip() for piece in part.partition("="))
+        if not equals or key not in fields:
+            allowed = ", ".join(f"{k}={f.default}" for k, f in fields.items()) or "none"
+            raise UsageError(f"{what} {name}: {part!r} is no option; it has {allowed}")
+        options[key] = convert(value, like=fields[key].default, what=f"{what} {name}: {key}")
+    return kind(**options)
+
+
+def convert(value: str, *, like: Any, what: str) -> Any:
+    """Turn text into a value of the same type as `like`."""
+    try:
+        if isinstance(like, bool):
+            return {"true": True, "false": False}[value.lower()]
+        return type(like)(value)
+    except (KeyError, ValueError):
+        kind = {int: "a whole number", float: "a number", bool: "true or false"}[type(like)]
+        raise UsageError(f"{what} must be {kind}, not {value!r}") from None
+
+
+def _fields(kind: type) -> tuple[dataclasses.Field[Any], ...]:
+    return dataclasses.fields(kind)

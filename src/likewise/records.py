@@ -1,0 +1,37 @@
+"""The nouns that pass between the rooms: documents, queries, rankings."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+
+class Document(NamedTuple):
+    """What every source gives: `fields` is the metadata, `place` where it was read (file:line)."""
+
+    id: str
+    title: str = ""
+    text: str = ""
+    fields: Mapping[str, Any] = {}
+    place: str = ""
+
+
+class Query(NamedTuple):
+    """A question: its text, or (where an earlier stage or the user chose them) weighted terms.
+
+    `terms` are analysed terms, as the collection stores them; where given they replace the text.
+    """
+
+    qid: str
+    text: str = ""
+    terms: Mapping[str, float] | None = None
+
+
+class Ranking(NamedTuple):
+    """The answer to a query: internal `docs`, best first, ties by `doc` ascending."""
+
+    docs: NDArray[np.int64]
+    scores: NDArray[np.float64]

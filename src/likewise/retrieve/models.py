@@ -1,0 +1,217 @@
+"""How much does a term say for a document?
+
+Every model is a sum over the query's terms, `weight · impact(count, norm of the document)`, and
+for query likelihood a part of the document's own. Scores have a stated meaning, and none
+depends on how the collection is cut into segments.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar, NamedTuple, Protocol
+
+import numpy as np
+
+from likewise import notation
+from likewise.collection.forward import get, next_term
+from likewise.collection.segment import Segment
+from likewise.collection.snapshot import Snapshot
+from likewise.compiled import Bytes, Doubles, Floats, Int, Ints, Offsets, kernel
+from likewise.errors import UsageError
+
+BM25_IMPACT, TFIDF_IMPACT, DIRICHLET_IMPACT, JELINEK_MERCER_IMPACT = range(4)
+
+
+class QueryTerms(NamedTuple):
+    """The terms of one or more queries: whose each is, its weight there, and its frequencies."""
+
+    owners: Ints
+    weights: Doubles
+    doc_freqs: Ints
+    term_freqs: Ints
+
+
+class TermWeights(NamedTuple):
+    """What a model makes of a query's terms: weights, and a factor within the impact."""
+
+    weights: Doubles
+    factors: Doubles
+
+
+class Model(Protocol):
+    """A way to score: small, frozen, written as `notation` writes it."""
+
+    notation: ClassVar[str]
+    impact: ClassVar[int]
+    has_own_part: ClassVar[bool]
+
+    def term_weights(self, terms: QueryTerms, n_docs: int, n_tokens: int) -> TermWeights:
+        """Weigh the terms of queries."""
+        ...
+
+    def norms(self, segment: Segment, collection: Snapshot) -> Floats:
+        """Give the norm of each document of a segment."""
+        ...
+
+
+@dataclass(frozen=True)
+class BM25:
+    """BM25 as in Lucene (Robertson et al.).
+
+    A score is the sum over terms of `q · idf · f / (f + k1 (1 - b + b length/average))`, with
+    `idf = ln(1 + (N - n + ½)/(n + ½))`.
+    """
+
+    k1: float = 1.2
+    b: float = 0.75
+    notation: ClassVar[str] = "bm25"
+    impact: ClassVar[int] = BM25_IMPACT
+    has_own_part: ClassVar[bool] = False
+
+    def __post_init__(self) -> None:
+        if not (self.k1 >= 0 and 0 <= self.b <= 1):
+            raise UsageError(f"bm25 needs k1 ≥ 0 and b from 0 to 1, not k1={self.k1}, b={self.b}")
+
+    def __str__(self) -> str:
+        return notation.write(self)
+
+    def term_weights(self, terms: QueryTerms, n_docs: int, n_tokens: int) -> TermWeights:
+        """Weigh by the inverse document frequency."""
+        n = terms.doc_freqs
+        return TermWeights(
+            terms.weights * np.log1p((n_docs - n + 0.5) / (n + 0.5)), np.ones(len(n))
+        )
+
+    def norms(self, segment: Segment, collection: Snapshot) -> Floats:
+        """Give `k1 (1 - b + b length/average)`."""
+        average = max(collection.average_length, 1e-9)
+        relative = segment.lengths.astype(np.float64) / average
+        return np.asarray(self.k1 * (1 - self.b + self.b * relative), np.float32)
+
+
+@dataclass(frozen=True)
+class QueryLikelihood:
+    """Query likelihood (Ponte, Croft; Zhai, Lafferty), with Dirichlet smoothing.
+
+    A score is the logarithm of the query's probability under the document's model over that
+    under the collection's: `Σ q ln(1 + f / (mu p)) + |q| ln(mu / (mu + length))`, p the term's
+    share of the collection.
+    """
+
+    mu: float = 1000.0
+    notation: ClassVar[str] = "ql"
+    impact: ClassVar[int] = DIRICHLET_IMPACT
+    has_own_part: ClassVar[bool] = True
+
+    def __post_init__(self) -> None:
+        if not self.mu > 0:
+            raise UsageError(f"ql needs mu > 0, not mu={self.mu}")
+
+    def __str__(self) -> str:
+        return notation.write(self)
+
+    def term_weights(self, terms: QueryTerms, n_docs: int, n_tokens: int) -> TermWeights:
+        """Weigh by the query, with `1 / (mu p)` within."""
+        return TermWeights(terms.weights, np.divide(n_tokens / self.mu, terms.term_freqs))
+
+    def norms(self, segment: Segment, collection: Snapshot) -> Floats:
+        """Give `ln(mu / (mu + length))`."""
+        return np.log(self.mu / (self.mu + segment.lengths)).astype(np.float32)
+
+
+@dataclass(frozen=True)
+class JelinekMercer:
+    """Query likelihood with Jelinek-Mercer smoothing (Zhai, Lafferty).
+
+    A score is the logarithm of the query's probability under the document's model over that
+    under the collection's: `Σ q ln(1 + (1 - lam)/lam · f / (length p))`.
+    """
+
+    lam: float = 0.5
+    notation: ClassVar[str] = "ql-jm"
+    impact: ClassVar[int] = JELINEK_MERCER_IMPACT
+    has_own_part: ClassVar[bool] = False
+
+    def __post_init__(self) -> None:
+        if not 0 < self.lam < 1:
+            raise UsageError(f"ql-jm needs lam between 0 and 1, not lam={self.lam}")
+
+    def __str__(self) -> str:
+        return notation.write(self)
+
+    def term_weights(self, terms: QueryTerms, n_docs: int, n_tokens: int) -> TermWeights:
+        """Weigh by the query, with `(1 - lam) / (lam p)` within."""
+        odds = (1 - self.lam) / self.lam
+        return TermWeights(terms.weights, np.divide(odds * n_tokens, terms.term_freqs))
+
+    def norms(self, segment: Segment, collection: Snapshot) -> Floats:
+        """Give `1 / length`."""
+        return (1 / np.maximum(segment.lengths, 1)).astype(np.float32)
+
+
+@dataclass(frozen=True)
+class TFIDF:
+    """The cosine of the query's and the document's TF-IDF vectors.
+
+    An entry is `(1 + ln f) ln(1 + N/n)`; a score is from 0 to 1.
+    """
+
+    notation: ClassVar[str] = "tfidf"
+    impact: ClassVar[int] = TFIDF_IMPACT
+    has_own_part: ClassVar[bool] = False
+
+    def __str__(self) -> str:
+        return notation.write(self)
+
+    def term_weights(self, terms: QueryTerms, n_docs: int, n_tokens: int) -> TermWeights:
+        """Weigh by the normalised query vector, and once more by the document's idf."""
+        term_idf = idf(n_docs, terms.doc_freqs)
+        size = np.abs(terms.weights)
+        damped = np.where(size >= 1, 1 + np.log(np.maximum(size, 1)), size)
+        query = np.sign(terms.weights) * damped * term_idf
+        lengths = np.sqrt(np.bincount(terms.owners, np.square(query)))
+        return TermWeights(query / lengths[terms.owners] * term_idf, np.ones(len(query)))
+
+    def norms(self, segment: Segment, collection: Snapshot) -> Floats:
+        """Give one over the length of the document's vector."""
+        doc_freqs, _ = collection.frequencies(np.arange(collection.n_terms))
+        return _one_over_length(
+            segment.forward, segment.forward_offsets, idf(collection.n_docs, doc_freqs)
+        )
+
+
+def idf(n_docs: int, doc_freqs: Ints) -> Doubles:
+    """Give `ln(1 + N/n)`; 0 for a term that no document has."""
+    return np.where(doc_freqs > 0, np.log1p(n_docs / np.maximum(doc_freqs, 1)), 0.0)
+
+
+@kernel
+def _one_over_length(stream: Bytes, offsets: Offsets, term_idf: Doubles) -> Floats:
+    """Give for each document `1 / sqrt(sum(((1 + ln f) idf)**2))`, 0 for an empty one."""
+    out = np.zeros(len(offsets) - 1, np.float32)
+    for doc in range(len(out)):
+        stop = np.int64(offsets[doc + 1])
+        n, at = get(stream, np.int64(offsets[doc]), stop)
+        total = 0.0
+        term: Int = 0
+        for _ in range(n):
+            term, count, at = next_term(stream, at, stop, term)
+            if term < len(term_idf):
+                total += ((1.0 + np.log(float(count))) * term_idf[term]) ** 2
+        if total > 0:
+            out[doc] = 1.0 / np.sqrt(total)
+    return out
+
+
+MODELS: dict[str, type[Model]] = {
+    "bm25": BM25,
+    "ql": QueryLikelihood,
+    "ql-jm": JelinekMercer,
+    "tfidf": TFIDF,
+}
+
+
+def read_model(text: str) -> Model:
+    """Read a model as it is written: `bm25`, `bm25(k1=2.0,b=0.5)`, `ql(mu=500)`."""
+    model: Model = notation.read(text, MODELS, what="method")
+    return model

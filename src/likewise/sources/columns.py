@@ -1,0 +1,163 @@
+"""Which columns of a record are the id, the title and the text; the others are metadata."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+from likewise.errors import SourceError, UsageError
+from likewise.records import Document
+from likewise.sources.fields import check_unicode, clean, flatten, scalar
+
+MakeDocument = Callable[[dict[str, Any], int], Document]
+OnBad = Callable[[SourceError], None]
+_PLAIN = frozenset((str, int, float, bool))
+
+
+class Origin(NamedTuple):
+    """A file as errors name it, and the shorter `stem` that automatic ids begin with."""
+
+    name: str
+    stem: str
+
+
+@dataclass(frozen=True)
+class Columns:
+    """The columns that make a document; a dotted name (`a.b`) reaches into nested records.
+
+    Several text columns are joined with a blank line; a column named both as title and as text
+    counts once, as title. `auto_id` gives a document without an id its place, as file name:line.
+    """
+
+    id: str = "id"
+    title: str = "title"
+    text: tuple[str, ...] = ("text",)
+    auto_id: bool = False
+
+    def __post_init__(self) -> None:
+        if isinstance(self.text, str):
+            object.__setattr__(self, "text", (self.text,))
+        else:
+            object.__setattr__(self, "text", tuple(self.text))
+        named = (self.id, self.title, *self.text)
+        if not all(isinstance(name, str) for name in named):
+            raise UsageError(f"column names are text, received {named!r}")
+
+    @property
+    def used(self) -> frozenset[str]:
+        """The columns that do not appear again among the fields."""
+        return frozenset((self.id, self.title, *self.text))
+
+
+def document_maker(columns: Columns, origin: Origin, *, parsed: bool = False) -> MakeDocument:
+    """A function from a record and its number within the origin to its Document.
+
+    `parsed` says that the record comes from a text parser, so that a flat one needs no cleaning.
+    """
+    used = columns.used
+    nested = any("." in name for name in used)
+    texts = tuple(name for name in columns.text if name != columns.title)
+    id_column, title_column = columns.id, columns.title
+    first_text, other_texts = (texts[0], texts[1:]) if texts else ("", ())
+
+    def make(record: dict[str, Any], number: int) -> Document:
+        place = f"{origin.name}:{number}"
+        if nested:
+            record = flatten(record, place)
+        doc_id = record.get(id_column)
+        if type(doc_id) is not str or not doc_id:
+            doc_id = document_id(doc_id, columns, f"{origin.stem}:{number}", place, record)
+        title = record.get(title_column, "")
+        if type(title) is not str:
+            title = as_text(title, title_column, place)
+        text = record.get(first_text, "") if texts else ""
+        if type(text) is not str:
+            text = as_text(text, first_text, place)
+        if other_texts:
+            parts = [text, *(as_text(record.get(name), name, place) for name in other_texts)]
+            text = "\n\n".join(part for part in parts if part)
+        if not text and not title and not any(n in record for n in (title_column, *texts)):
+            raise SourceError(place, _no_text(columns, record))
+        fields = {key: value for key, value in record.items() if key not in used}
+        if not parsed:
+            check_unicode((doc_id, title, text), place)
+            fields = clean(fields, place)
+        elif not _PLAIN.issuperset(map(type, fields.values())):
+            fields = clean(fields, place)
+        return Document(doc_id, title, text, fields, place)
+
+    return make
+
+
+def document_id(
+    value: Any,
+    columns: Columns,
+    auto_id: str,
+    place: str,
+    record: dict[str, Any],
+) -> str:
+    """The id as text, or the automatic one; SourceError where there is none or it is no id."""
+    try:
+        found = scalar(value)
+    except TypeError:
+        found = False
+    if isinstance(found, str) and found:
+        return found
+    if isinstance(found, int) and not isinstance(found, bool):
+        return str(found)
+    if columns.auto_id and (value is None or found is None or found == ""):
+        return auto_id
+    if columns.id not in record:
+        reason = f"no id: there is no column {columns.id!r} among {_listed(record)}"
+    elif found is None or found == "":
+        reason = f"the id in column {columns.id!r} is empty"
+    else:
+        reason = f"the id {_shown(value)} is neither text nor an integer"
+    raise SourceError(place, f"{reason}; name another column with --id or use --auto-id")
+
+
+def as_text(value: Any, column: str, place: str) -> str:
+    """A cell as running text: numbers spelt out, lists one item a line, nothing for null."""
+    if type(value) is str:
+        return value
+    try:
+        if isinstance(value, list | tuple):
+            parts = [scalar(item) for item in value]
+            return "\n".join(str(part) for part in parts if part is not None)
+        if not isinstance(value, bytes | bytearray | memoryview):
+            found = scalar(value)
+            return "" if found is None else str(found)
+    except TypeError:
+        pass
+    if isinstance(value, dict) and value:
+        inner = ", ".join(f"{column}.{key}" for key in list(value)[:20])
+        reason = f"column {column!r} holds a nested record, not text; name what is in it: {inner}"
+    else:
+        reason = f"column {column!r} holds {_shown(value)}, not text; name another one with --text"
+    raise SourceError(place, reason)
+
+
+def check_names(names: list[str], place: str) -> None:
+    """Refuse a table in which two columns have one name."""
+    seen = set()
+    for name in names:
+        if name in seen:
+            raise SourceError(place, f"two columns are called {name!r}; rename one")
+        seen.add(name)
+
+
+def _no_text(columns: Columns, record: dict[str, Any]) -> str:
+    wanted = " or ".join(repr(name) for name in dict.fromkeys((*columns.text, columns.title)))
+    return f"no text: there is no column {wanted} among {_listed(record)}; name one with --text"
+
+
+def _listed(record: dict[str, Any]) -> str:
+    names = [repr(name) for name in record]
+    more = f" and {len(names) - 50} more" if len(names) > 50 else ""
+    return (", ".join(names[:50]) + more) or "no columns at all"
+
+
+def _shown(value: Any) -> str:
+    shown = repr(value)
+    return shown if len(shown) <= 60 else f"{shown[:60]}…"

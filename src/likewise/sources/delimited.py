@@ -1,0 +1,105 @@
+"""CSV and TSV with a header row."""
+
+from __future__ import annotations
+
+import csv
+from collections.abc import Iterator
+from typing import BinaryIO
+
+from likewise.errors import SourceError
+from likewise.records import Document
+from likewise.sources.columns import Columns, OnBad, Origin, check_names, document_maker
+from likewise.sources.fields import as_number
+
+# Room for any document, yet an unclosed quote cannot swallow a file larger than memory.
+_LONGEST_CELL = 1 << 28
+
+
+def read_csv(
+    stream: BinaryIO, *, origin: Origin, columns: Columns, on_bad: OnBad
+) -> Iterator[Document]:
+    """Documents of comma-separated rows; the place is the line where the row starts."""
+    return _read(_Rows(stream, ",", origin.name), origin, columns, on_bad)
+
+
+def read_tsv(
+    stream: BinaryIO, *, origin: Origin, columns: Columns, on_bad: OnBad
+) -> Iterator[Document]:
+    """Documents of tab-separated rows, quoted as in CSV."""
+    return _read(_Rows(stream, "\t", origin.name), origin, columns, on_bad)
+
+
+def _read(rows: _Rows, origin: Origin, columns: Columns, on_bad: OnBad) -> Iterator[Document]:
+    header = rows.header()
+    used = columns.used
+    make = document_maker(columns, origin, parsed=True)
+    while True:
+        try:
+            row = rows.next()
+            if row is None:
+                return
+            if not row:
+                continue
+            if len(row) != len(header):
+                raise SourceError(
+                    rows.place,
+                    f"the row has {len(row)} cells and the header {len(header)}; "
+                    "quote cells that hold separators or quotes",
+                )
+            record = {
+                name: cell if name in used else as_number(cell)
+                for name, cell in zip(header, row, strict=True)
+            }
+            document = make(record, rows.start)
+        except SourceError as error:
+            on_bad(error)
+            continue
+        yield document
+
+
+class _Rows:
+    """Rows of cells that know their first line."""
+
+    def __init__(self, stream: BinaryIO, delimiter: str, name: str) -> None:
+        csv.field_size_limit(max(csv.field_size_limit(), _LONGEST_CELL))
+        self._stream = stream
+        self._name = name
+        self._damaged = False
+        self._reader = csv.reader(self._lines(), delimiter=delimiter, strict=True)
+        self.start = 1
+
+    @property
+    def place(self) -> str:
+        return f"{self._name}:{self.start}"
+
+    def header(self) -> list[str]:
+        """The first row that is not blank; a column without a name is called by its position."""
+        row = self.next()
+        while row == []:
+            row = self.next()
+        header = [name or f"column_{i}" for i, name in enumerate(row or (), 1)]
+        check_names(header, self.place)
+        return header
+
+    def next(self) -> list[str] | None:
+        """The cells of the next row, none for a blank line, None at the end."""
+        self.start = self._reader.line_num + 1
+        self._damaged = False
+        try:
+            row = next(self._reader, None)
+        except csv.Error as error:
+            advice = "quote cells that hold quotes or line ends, and double the quotes inside"
+            raise SourceError(self.place, f"not a valid row: {error}; {advice}") from None
+        if self._damaged:
+            raise SourceError(self.place, "not valid UTF-8")
+        return row
+
+    def _lines(self) -> Iterator[str]:
+        for line in self._stream:
+            try:
+                text = line.decode()
+            except UnicodeDecodeError:
+                # The row must still be parsed to its end, or its remaining lines become rows.
+                text = line.decode(errors="replace")
+                self._damaged = True
+            yield text

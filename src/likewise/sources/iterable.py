@@ -1,0 +1,43 @@
+"""Documents, or mappings like the rows of a table, that Python code already holds."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Any
+
+from likewise.errors import SourceError
+from likewise.records import Document
+from likewise.sources.columns import Columns, OnBad, Origin, as_text, document_id, document_maker
+from likewise.sources.fields import check_unicode, clean
+
+NAME = "documents"
+
+
+def read_iterable(
+    items: Iterable[Document | Mapping[str, Any]], *, columns: Columns, on_bad: OnBad
+) -> Iterator[Document]:
+    """Each item checked as any other source's; the place of a mapping is its number."""
+    make = document_maker(columns, Origin(NAME, NAME))
+    for number, item in enumerate(items, 1):
+        place = f"{NAME}:{number}"
+        try:
+            if isinstance(item, Document):
+                document = _checked(item, columns, place)
+            elif isinstance(item, Mapping):
+                document = make(dict(item), number)
+            else:
+                kind = type(item).__name__
+                raise SourceError(place, f"expected a Document or a mapping, received a {kind}")
+        except SourceError as error:
+            on_bad(error)
+            continue
+        yield document
+
+
+def _checked(document: Document, columns: Columns, number: str) -> Document:
+    place = document.place or number
+    doc_id = document_id(document.id, columns, number, place, {columns.id: document.id})
+    title = as_text(document.title, "title", place)
+    text = as_text(document.text, "text", place)
+    check_unicode((doc_id, title, text), place)
+    return Document(doc_id, title, text, clean(document.fields, place), place)

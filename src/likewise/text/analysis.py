@@ -1,0 +1,220 @@
+"""What are the terms of this text?"""
+
+from __future__ import annotations
+
+import dataclasses
+import unicodedata
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from likewise.errors import UsageError
+from likewise.text.chunks import cut
+from likewise.text.stops import stop_words
+
+_CACHE_LIMIT = 100_000
+# Scripts that put no space between words are indexed by pairs of characters.
+_UNSPACED = (
+    (0x3040, 0x30FF),
+    (0x3400, 0x4DBF),
+    (0x4E00, 0x9FFF),
+    (0xF900, 0xFAFF),
+    (0x20000, 0x3FFFF),
+)
+
+
+@dataclass(frozen=True)
+class Analysis:
+    """How text becomes terms; stored with the collection and used for every query.
+
+    `stemmer` and `stop` follow the language unless named ("none" for neither); `stop_list`
+    replaces the language's list. Lengths are in characters, before stemming; a Chinese or
+    Japanese character is never too short. The last four
+    leave terms out of search and models by their document frequency (`max_df` is a share of
+    the documents) and total frequency (0: no upper limit); they are looked at anew whenever
+    the collection changes.
+    """
+
+    language: str = "english"
+    stemmer: str = ""
+    stop: str = ""
+    stop_list: tuple[str, ...] = ()
+    numbers: bool = True
+    min_length: int = 2
+    max_length: int = 64
+    min_df: int = 1
+    max_df: float = 1.0
+    min_count: int = 1
+    max_count: int = 0
+
+    def __post_init__(self) -> None:
+        _check(self)
+
+    @property
+    def stemmer_name(self) -> str:
+        """The Snowball algorithm in use: Porter's for English, as in the published systems."""
+        return self.stemmer or ("porter" if self.language == "english" else self.language)
+
+    @property
+    def filters_terms(self) -> bool:
+        """Whether any term is left out by its frequency."""
+        return (self.min_df, self.max_df, self.min_count, self.max_count) != (1, 1.0, 1, 0)
+
+    def to_json(self) -> dict[str, Any]:
+        """Give the configuration as plain values."""
+        return dataclasses.asdict(self) | {"stop_list": list(self.stop_list)}
+
+    @classmethod
+    def from_json(cls, values: Mapping[str, Any]) -> Analysis:
+        """Read what `to_json` gave."""
+        known = {field.name for field in dataclasses.fields(cls)}
+        kept = {k: v for k, v in values.items() if k in known}
+        return cls(**kept | {"stop_list": tuple(values.get("stop_list", ()))})
+
+
+def languages() -> list[str]:
+    """List the languages that have a stemmer."""
+    import Stemmer
+
+    return [name for name in Stemmer.algorithms() if name not in ("porter", "dutch_porter")]
+
+
+def _check(analysis: Analysis) -> None:
+    import Stemmer
+
+    if (
+        analysis.language != "none"
+        and analysis.language not in languages()
+        and not analysis.stemmer
+    ):
+        raise UsageError(
+            f"no stemmer for language {analysis.language!r}: there is one for "
+            f"{', '.join(languages())}; or name a stemmer ('none' for no stemming)"
+        )
+    if analysis.stemmer not in ("", "none", *Stemmer.algorithms()):
+        raise UsageError(
+            f"unknown stemmer {analysis.stemmer!r}: it is none or one of "
+            f"{', '.join(Stemmer.algorithms())}"
+        )
+    if not 1 <= analysis.min_length <= analysis.max_length:
+        raise UsageError(
+            f"token lengths {analysis.min_length} to {analysis.max_length}: "
+            "the first must be at least 1 and not above the second"
+        )
+    if analysis.min_df < 0 or analysis.min_count < 0 or analysis.max_count < 0:
+        raise UsageError("frequency limits (min_df, min_count, max_count) must not be negative")
+    if not 0 < analysis.max_df <= 1:
+        raise UsageError(
+            f"max_df is a share of the documents, above 0 and up to 1, not {analysis.max_df}"
+        )
+    if analysis.stop not in ("", "none"):
+        stop_words(analysis.stop)
+
+
+class Analyzer:
+    """Turns text into terms by an `Analysis`: each distinct chunk of text is worked out once."""
+
+    def __init__(self, analysis: Analysis) -> None:
+        import Stemmer
+
+        self.analysis = analysis
+        name = analysis.stemmer_name
+        self._stem = None if name == "none" else Stemmer.Stemmer(name, 0).stemWords
+        self._stop = _stop_set(analysis)
+        self._cache: dict[bytes, list[str]] = {}
+
+    def terms(self, text: str) -> list[str]:
+        """List the terms of a text in their order."""
+        chunks = cut([encode(text)])
+        resolved = [self._remember(chunk) for chunk in chunks.distinct.all()]
+        return [term for token in chunks.tokens.tolist() for term in resolved[token]]
+
+    def counts(self, text: str) -> dict[str, int]:
+        """Count the terms of a text."""
+        return dict(Counter(self.terms(text)))
+
+    def resolve(self, chunks: Sequence[bytes]) -> tuple[list[int], list[str]]:
+        """Work out the terms of distinct chunks: how many each has, and all of them in order.
+
+        An ASCII chunk is a word; another one may hold none or several.
+        """
+        least, most, stop = self.analysis.min_length, self.analysis.max_length, self._stop
+        numbers = self.analysis.numbers
+        sizes: list[int] = []
+        words: list[str] = []
+        for chunk in chunks:
+            found = (
+                (chunk.decode(),)
+                if chunk.isascii()
+                else split_words(chunk.decode("utf-8", "replace"))
+            )
+            size = 0
+            for word in found:
+                if len(word) > most or word in stop or (not numbers and word.isnumeric()):
+                    continue
+                if len(word) >= least or _is_unspaced(ord(word[0])):
+                    words.append(word)
+                    size += 1
+            sizes.append(size)
+        if self._stem is None:
+            return sizes, words
+        return sizes, [stem or word for stem, word in zip(self._stem(words), words, strict=True)]
+
+    def _remember(self, chunk: bytes) -> list[str]:
+        terms = self._cache.get(chunk)
+        if terms is None:
+            if len(self._cache) >= _CACHE_LIMIT:
+                self._cache.clear()
+            terms = self._cache[chunk] = self.resolve([chunk])[1]
+        return terms
+
+
+def encode(text: str) -> bytes:
+    """Encode text as UTF-8; what cannot be (lone surrogates) becomes a question mark."""
+    return text.encode("utf-8", "replace")
+
+
+def split_words(text: str) -> list[str]:
+    """Split text into words by Unicode: compatibility forms unified, case folded.
+
+    A word is a run of letters, digits and marks; Chinese and Japanese runs give their pairs of
+    characters.
+    """
+    words: list[str] = []
+    word = ""
+    unspaced = False
+    for char in unicodedata.normalize("NFKC", text).casefold() + " ":
+        inside = char.isalnum() or unicodedata.category(char)[0] == "M"
+        pairs = inside and _is_unspaced(ord(char))
+        if word and (not inside or pairs != unspaced):
+            words.extend(_pairs(word) if unspaced else [word])
+            word = ""
+        if inside:
+            word += char
+            unspaced = pairs
+    return words
+
+
+def _is_unspaced(code: int) -> bool:
+    return code >= 0x3040 and any(first <= code <= last for first, last in _UNSPACED)
+
+
+def _pairs(run: str) -> list[str]:
+    return [run[i : i + 2] for i in range(len(run) - 1)] or [run]
+
+
+def _stop_set(analysis: Analysis) -> frozenset[str]:
+    if analysis.stop_list:
+        return frozenset(word for entry in analysis.stop_list for word in split_words(entry))
+    if analysis.stop == "none":
+        return frozenset()
+    import stop_words as package
+
+    if analysis.stop:
+        return stop_words(analysis.stop)
+    return (
+        stop_words(analysis.language)
+        if analysis.language in package.AVAILABLE_LANGUAGES
+        else frozenset()
+    )

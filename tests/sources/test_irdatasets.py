@@ -1,0 +1,108 @@
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+from typing import NamedTuple
+
+import pytest
+
+from likewise.errors import MissingExtra, SourceError, UsageError
+from likewise.sources import Columns, open_source
+
+ir_datasets = pytest.importorskip("ir_datasets")
+
+
+class Paper(NamedTuple):
+    doc_id: str
+    title: str
+    abstract: str
+    year: int
+
+    def default_text(self):
+        return f"{self.title} {self.abstract}"
+
+
+class Catalogue:
+    def __init__(self, docs):
+        self._docs = docs
+
+    def has_docs(self):
+        return True
+
+    def docs_iter(self):
+        for doc in self._docs:
+            if isinstance(doc, Exception):
+                raise doc
+            yield doc
+
+
+@pytest.fixture
+def catalogue(monkeypatch):
+    def install(*docs):
+        monkeypatch.setattr(ir_datasets, "load", lambda name: Catalogue(docs))
+
+    return install
+
+
+def test_default_text_where_there_is_no_text_column(catalogue):
+    catalogue(Paper("a", "T", "A", 1999))
+    source = open_source("ir:x")
+    (document,) = source
+    assert document == ("a", "", "T A", {"abstract": "A", "year": 1999}, "ir:x:1")
+    assert (source.name, source.done, source.total) == ("ir:x", 1, None)
+
+
+def test_named_columns_come_first(catalogue):
+    catalogue(Paper("a", "T", "A", 1999))
+    (document,) = open_source("ir:x", columns=Columns(text=("abstract",)))
+    assert document[:4] == ("a", "T", "A", {"year": 1999})
+
+
+def test_bad_documents(catalogue):
+    catalogue(Paper("", "T", "A", 1), Paper("b", "T", "A", 2))
+    with pytest.raises(SourceError, match=r"ir:x:1: the id in column 'id' is empty"):
+        list(open_source("ir:x"))
+    bad = []
+    assert [d.id for d in open_source("ir:x", on_bad=bad.append)] == ["b"]
+    assert len(bad) == 1
+
+
+def test_whatever_its_readers_raise_is_a_source_error(catalogue):
+    catalogue(Paper("a", "T", "A", 1), RuntimeError("no network"))
+    with pytest.raises(SourceError, match=r"ir:x:2: .*no network"):
+        list(open_source("ir:x", on_bad=lambda error: None))
+
+
+def test_an_unknown_id():
+    with pytest.raises(UsageError, match=r"no dataset 'nothing/like-this'"):
+        open_source("ir:nothing/like-this")
+
+
+def test_without_the_package_the_message_is_the_install_command(monkeypatch):
+    monkeypatch.setitem(sys.modules, "ir_datasets", None)
+    with pytest.raises(MissingExtra, match=r"pip install 'likewise\[ir\]'"):
+        open_source("ir:cranfield")
+
+
+@pytest.mark.skipif("LIKEWISE_DATA" not in os.environ, reason="LIKEWISE_DATA is not set")
+def test_cranfield(tmp_path):
+    home = tmp_path / "home"
+    shutil.copytree(Path(os.environ["LIKEWISE_DATA"]) / "ir_datasets_home", home)
+    code = (
+        "from likewise.sources import open_source; s = open_source('ir:cranfield'); d = list(s);"
+        "print(len(d), s.done, s.total, d[0].id, d[0].place, sorted(d[0].fields), d[0].title[:12])"
+    )
+    # Its home is read once, at import, so that another process is needed.
+    done = subprocess.run(
+        [sys.executable, "-c", code],
+        env={**os.environ, "IR_DATASETS_HOME": str(home), "PYTHONPATH": os.pathsep.join(sys.path)},
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    assert done.stdout.split("\n")[0] == (
+        "1400 1400 1400 1 ir:cranfield:1 ['author', 'bib'] experimental"
+    )

@@ -1,0 +1,155 @@
+from __future__ import annotations
+
+import gzip
+import io
+import os
+import sys
+import types
+
+import pytest
+import zstandard
+
+import likewise.sources
+from likewise.errors import SourceError, UsageError
+from likewise.records import Document
+from likewise.sources import Columns, open_source
+
+LINE = '{"id": 1, "text": "x"}\n'
+
+
+def test_exported_names():
+    assert likewise.sources.__all__ == ["Columns", "Source", "open_source"]
+
+
+@pytest.mark.parametrize(
+    ("name", "content"),
+    [
+        ("a.jsonl", LINE),
+        ("a.NDJSON", LINE),
+        ("a.json", LINE),
+        ("a.csv", "id,text\n1,x"),
+        ("a.tsv", "id\ttext\n1\tx"),
+        ("a.sgml", "<DOC><DOCNO>1</DOCNO>x</DOC>"),
+        ("a.trec", "<DOC><DOCNO>1</DOCNO>x</DOC>"),
+        ("a.b.jsonl.gz", LINE),
+    ],
+)
+def test_the_extension_tells_the_format(write, read, name, content):
+    (document,) = read(write(name, content))
+    assert document[:3] == ("1", "", "x")
+    assert read(str(write(name, content))) == [document]
+
+
+@pytest.mark.parametrize("format", ["jsonl", "ndjson", "json"])
+def test_a_format_overrides_the_extension(write, read, format):
+    assert read(write("a.csv", LINE), format=format)[0].id == "1"
+    assert read(write("bare", LINE), format=format)[0].id == "1"
+
+
+def test_an_unknown_extension_or_format(write):
+    with pytest.raises(UsageError, match=r"cannot tell the format .* --format: jsonl, csv, tsv"):
+        open_source(write("a.doc", LINE))
+    with pytest.raises(UsageError, match=r"unknown format 'xml'; it is one of jsonl, csv"):
+        open_source(write("a.doc", LINE), format="xml")
+
+
+@pytest.mark.parametrize("name", ["none.jsonl", "", "a\0b", "x" * 5000, "no/where/"])
+def test_a_missing_file_lists_what_is_accepted(name):
+    with pytest.raises(UsageError, match=r"no file or folder .*\.jsonl .* standard input"):
+        open_source(name)
+
+
+def test_a_format_where_it_does_not_fit():
+    for source in ("ir:cranfield", "docstrings:", [Document("a")]):
+        with pytest.raises(UsageError, match=r"fits only files and standard input"):
+            open_source(source, format="csv")
+
+
+def test_progress_counts_stored_bytes(write):
+    lines = "".join(f'{{"id": {i}, "text": "{os.urandom(500).hex()}"}}\n' for i in range(5000))
+    path = write("a.jsonl.gz", gzip.compress(lines.encode()))
+    source = open_source(path)
+    assert (source.done, source.total) == (0, path.stat().st_size)
+    seen = [source.done for _ in source]
+    assert 0 < seen[0] < seen[-1] <= source.total
+    assert seen == sorted(seen)
+    assert source.done == source.total
+
+
+def test_iterating_again_begins_again(write):
+    source = open_source(write("a.jsonl", LINE))
+    assert list(source) == list(source)
+    assert source.done == source.total
+    assert source.name.endswith("a.jsonl")
+
+
+def test_a_broken_off_iteration_closes_the_file(write):
+    source = iter(open_source(write("a.jsonl", LINE * 3)))
+    next(source)
+    source.close()
+    assert list(source) == []
+
+
+@pytest.mark.parametrize("pack", [gzip.compress, zstandard.compress])
+def test_damage_ends_the_reading_even_when_bad_documents_are_passed_over(write, read, pack):
+    bad = []
+    with pytest.raises(SourceError, match=r"a\.jsonl"):
+        read(write("a.jsonl", pack(LINE.encode() * 100)[:-3]), on_bad=bad.append)
+    assert bad == []
+
+
+@pytest.mark.parametrize(
+    ("format", "content"),
+    [
+        (None, LINE),
+        ("csv", "id,text\n1,x"),
+        ("tsv", "id\ttext\n1\tx"),
+        ("trec", "<DOC><DOCNO>1</DOCNO>x</DOC>"),
+    ],
+)
+def test_standard_input(monkeypatch, compressed, format, content):
+    _, pack = compressed
+    monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(pack(content.encode()))))
+    source = open_source("-", format=format)
+    (document,) = source
+    assert document[:3] == ("1", "", "x")
+    assert document.place.startswith("<stdin>:")
+    assert (source.name, source.total) == ("-", None)
+    assert source.done > 0
+
+
+def test_special_names_are_only_special_as_text(tmp_path, monkeypatch, write):
+    monkeypatch.chdir(tmp_path)
+    write("-", LINE)
+    write("ir:x.jsonl", LINE)
+    assert next(iter(open_source("./ir:x.jsonl"))).id == "1"
+    assert next(iter(open_source("./-", format="jsonl"))).id == "1"
+
+
+def test_docstrings_are_read_by_their_own_reader(monkeypatch):
+    asked = []
+
+    def read_docstrings(packages):
+        asked.append(packages)
+        yield Document("numpy.sum", text="Sum.")
+
+    module = types.ModuleType("likewise.sources.docstrings")
+    module.read_docstrings = read_docstrings
+    monkeypatch.setitem(sys.modules, "likewise.sources.docstrings", module)
+    source = open_source("docstrings:numpy,scipy", columns=Columns())
+    assert [d.id for d in source] == ["numpy.sum"]
+    assert (source.name, source.done, source.total) == ("docstrings:numpy,scipy", 1, None)
+    list(open_source("docstrings:"))
+    assert asked == ["numpy,scipy", ""]
+
+
+@pytest.mark.skipif("LIKEWISE_DATA" not in os.environ, reason="LIKEWISE_DATA is not set")
+@pytest.mark.parametrize(
+    ("name", "n_docs"), [("cran/corpus.jsonl", 1400), ("20newsgroups/corpus.jsonl.gz", None)]
+)
+def test_real_collections(name, n_docs):
+    source = open_source(os.path.join(os.environ["LIKEWISE_DATA"], name))
+    found = list(source)
+    assert len({d.id for d in found}) == len(found)
+    assert n_docs is None or len(found) == n_docs
+    assert source.done == source.total
