@@ -62,7 +62,7 @@ class Retriever:
         allowed: Sequence[Bools] | None,
         longest: int,
     ) -> list[Ranking]:
-        bounds, terms, weights, factors, shares = self._weigh(queries)
+        bounds, terms, weights, factors, shares = self.weigh(queries)
         k = min(k, max(self.collection.n_docs, 1))
         heaps = (
             np.empty((len(queries), k), np.float32),
@@ -89,7 +89,7 @@ class Retriever:
             for q, n in enumerate(sizes.tolist())
         ]
 
-    def _weigh(
+    def weigh(
         self, queries: Sequence[Mapping[str, float]]
     ) -> tuple[Ints, Ints, Floats, Floats, Floats]:
         """Turn queries into the known terms of each, in descending order of weight."""
@@ -126,6 +126,12 @@ class Retriever:
             weighed.factors.astype(np.float32)[order],
             shares,
         )
+
+    def norm(self, doc: int) -> np.float32:
+        """Give a document's norm."""
+        owner = int(np.searchsorted(self.collection.bases, doc, "right")) - 1
+        norms = self._segment_norms(self.collection.segments[owner])
+        return np.float32(norms[doc - int(self.collection.bases[owner])])
 
     def _segment_norms(self, segment: Segment) -> Floats:
         name = segment.entry.name
