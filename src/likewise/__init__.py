@@ -1,1 +1,105 @@
-"""likewise."""
+"""Find the documents like this one, on one CPU, and say exactly why.
+
+import likewise as lw
+
+c = lw.index("papers.jsonl", to="papers.lw")
+print(c.search("boundary layer transition"))
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from likewise.app.answers import Answer, Answers
+    from likewise.app.library import Collection, index, open
+    from likewise.collection.build import Resources
+    from likewise.errors import LikewiseError
+    from likewise.evaluate import (
+        Qrels,
+        Run,
+        compare,
+        evaluate,
+        read_qrels,
+        read_queries,
+        read_run,
+        write_qrels,
+        write_run,
+    )
+    from likewise.records import Document, Query, Ranking
+    from likewise.retrieve import BM25, TFIDF, Filter, JelinekMercer, QueryLikelihood
+    from likewise.sources import Columns, open_source
+    from likewise.stages import Answered, Cut, Stage, fuse
+    from likewise.text.analysis import Analysis
+
+__version__ = "0.1.0"
+
+# Names are imported when they are first used: `import likewise` costs nothing.
+_ROOMS = {
+    "likewise.app.answers": ("Answer", "Answers"),
+    "likewise.app.library": ("Collection", "index", "open"),
+    "likewise.collection.build": ("Resources",),
+    "likewise.errors": ("LikewiseError",),
+    "likewise.evaluate": (
+        "Qrels",
+        "Run",
+        "compare",
+        "evaluate",
+        "read_qrels",
+        "read_queries",
+        "read_run",
+        "write_qrels",
+        "write_run",
+    ),
+    "likewise.records": ("Document", "Query", "Ranking"),
+    "likewise.retrieve": ("BM25", "TFIDF", "Filter", "JelinekMercer", "QueryLikelihood"),
+    "likewise.sources": ("Columns", "open_source"),
+    "likewise.stages": ("Answered", "Cut", "Stage", "fuse"),
+    "likewise.text.analysis": ("Analysis",),
+}
+_HOME = {name: room for room, names in _ROOMS.items() for name in names}
+
+__all__ = [
+    "BM25",
+    "TFIDF",
+    "Analysis",
+    "Answer",
+    "Answered",
+    "Answers",
+    "Collection",
+    "Columns",
+    "Cut",
+    "Document",
+    "Filter",
+    "JelinekMercer",
+    "LikewiseError",
+    "Qrels",
+    "Query",
+    "QueryLikelihood",
+    "Ranking",
+    "Resources",
+    "Run",
+    "Stage",
+    "compare",
+    "evaluate",
+    "fuse",
+    "index",
+    "open",
+    "open_source",
+    "read_qrels",
+    "read_queries",
+    "read_run",
+    "write_qrels",
+    "write_run",
+]
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _HOME:
+        raise AttributeError(f"module 'likewise' has no attribute {name!r}")
+    return getattr(import_module(_HOME[name]), name)
+
+
+def __dir__() -> list[str]:
+    return [*__all__, "__version__"]

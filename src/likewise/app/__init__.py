@@ -1,1 +1,1 @@
-"""likewise."""
+"""How do people reach it?"""

@@ -1,1 +1,1 @@
-"""likewise."""
+"""What is stored, and how does it stay whole?"""

@@ -211,7 +211,7 @@ class SegmentBuilder:
         """Close what is open; the folder is removed by the writer."""
         self._documents.abandon()
         for writer in (self._lengths, self._forward, self._offsets):
-            writer.__exit__(ValueError, None, None)
+            writer.abandon()
 
 
 def _joined(pieces: list[Strings]) -> Strings:

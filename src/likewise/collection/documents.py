@@ -7,9 +7,11 @@ offset.
 
 from __future__ import annotations
 
+import math
 import threading
 from collections import OrderedDict
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -25,6 +27,11 @@ FILE = "documents.jsonl.zst"
 _BLOCKS = "document-blocks.npy"
 _BLOCK_BYTES = 1 << 16
 _CACHED_BLOCKS = 64
+_DEEPEST = 100
+# Dates and objects are refused here, so that `plain` alone says what they become.
+_JSON = (
+    orjson.OPT_APPEND_NEWLINE | orjson.OPT_PASSTHROUGH_DATETIME | orjson.OPT_PASSTHROUGH_DATACLASS
+)
 
 
 class Frame(NamedTuple):
@@ -55,24 +62,36 @@ def compress(documents: Sequence[Document]) -> list[Frame]:
 def _line(document: Document) -> bytes:
     record = document._asdict()
     try:
-        return orjson.dumps(record, option=orjson.OPT_APPEND_NEWLINE)
+        return orjson.dumps(record, option=_JSON)
     except TypeError:
-        # Lone surrogates and integers beyond 64 bits: kept as readable text.
-        return orjson.dumps(_plain(record), option=orjson.OPT_APPEND_NEWLINE)
+        return orjson.dumps(plain(record), option=_JSON)
 
 
-def _plain(value: Any) -> Any:
+def plain(value: Any, *, depth: int = 0) -> Any:
+    """Give a value as it is read back once stored.
+
+    Lone surrogates become question marks, integers beyond 64 bits and unknown types text,
+    numbers that are not finite nothing; what is nested too deeply is cut off.
+    """
     if isinstance(value, str):
-        return value.encode("utf-8", "replace").decode()
-    if isinstance(value, dict):
-        return {_plain(str(k)): _plain(v) for k, v in value.items()}
+        return value if value.isascii() else value.encode("utf-8", "replace").decode()
+    if isinstance(value, np.generic):
+        value = value.item()
+    if value is None or isinstance(value, bool):
+        return value
+    if isinstance(value, float):
+        return float(value) if math.isfinite(value) else None
+    if isinstance(value, int):
+        # In hexadecimal, because Python refuses to write thousands of decimal digits.
+        text = str(value) if value.bit_length() < 4096 else hex(value)
+        return int(value) if -(2**63) <= value < 2**64 else text
+    if isinstance(value, Mapping | list | tuple) and depth == _DEEPEST:
+        return "…"
+    if isinstance(value, Mapping):
+        return {plain(str(k)): plain(v, depth=depth + 1) for k, v in value.items()}
     if isinstance(value, list | tuple):
-        return [_plain(v) for v in value]
-    if value is None or isinstance(value, bool | float):
-        return value
-    if isinstance(value, int) and -(2**63) <= value < 2**64:
-        return value
-    return str(value)
+        return [plain(v, depth=depth + 1) for v in value]
+    return plain(str(value))
 
 
 class DocumentsWriter:
@@ -102,20 +121,26 @@ class DocumentsWriter:
         with self._path.open("rb") as file:
             file.seek(self._offsets[block])
             ends = [*self._offsets, self._file.tell()]
-            lines = _lines(file.read(ends[block + 1] - ends[block]), self._path)
+            frame = file.read(ends[block + 1] - ends[block])
+            lines = _lines(
+                frame, [*self._firsts, self.n_docs][block + 1] - self._firsts[block], self._path
+            )
         return _document(lines[doc - self._firsts[block]])
 
     def close(self) -> None:
         """Finish both files."""
-        self._blocks.append(np.array([self.n_docs, self._file.tell()], np.uint64))
-        self._blocks.close()
-        sync(self._file)
-        self._file.close()
+        try:
+            self._blocks.append(np.array([self.n_docs, self._file.tell()], np.uint64))
+            self._blocks.close()
+            sync(self._file)
+        finally:
+            self._file.close()
 
     def abandon(self) -> None:
         """Close without finishing."""
-        self._file.close()
-        self._blocks.__exit__(ValueError, None, None)
+        with suppress(OSError):
+            self._file.close()
+        self._blocks.abandon()
 
 
 class Documents:
@@ -160,17 +185,25 @@ class Documents:
         return lines
 
     def _read(self, block: int) -> list[bytes]:
-        return _lines(self._compressed(block), self._path)
+        return _lines(*self.frame(block), self._path)
 
     def _compressed(self, block: int) -> bytes:
         return self._data[int(self._offsets[block]) : int(self._offsets[block + 1])]
 
 
-def _lines(frame: bytes, path: Path) -> list[bytes]:
+def _lines(frame: bytes, n_docs: int, path: Path) -> list[bytes]:
     try:
-        return zstandard.ZstdDecompressor().decompress(frame).split(b"\n")[:-1]
-    except zstandard.ZstdError as error:
-        raise DamagedError(f"{path}: {error}; restore it from a copy, or index again") from None
+        lines = zstandard.ZstdDecompressor().decompress(frame).split(b"\n")[:-1]
+    except (zstandard.ZstdError, MemoryError) as error:
+        # A damaged header may ask for any amount of memory.
+        reason = str(error) or "a block is not readable"
+        raise DamagedError(f"{path}: {reason}; restore it from a copy, or index again") from None
+    if len(lines) != n_docs:
+        raise DamagedError(
+            f"{path}: {len(lines)} documents in a block of {n_docs}; "
+            "restore it from a copy, or index again"
+        )
+    return lines
 
 
 def _document(line: bytes) -> Document:

@@ -2,12 +2,11 @@
 
 For each field the distinct values, ascending, each with its documents: numbers and texts apart.
 True and false are the numbers 1 and 0; a list gives one value for each member; a text of more
-than 256 bytes is kept with the document but cannot be asked for here.
+than 256 characters is kept with the document but cannot be asked for here.
 """
 
 from __future__ import annotations
 
-import math
 from array import array
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -16,6 +15,7 @@ from typing import Any
 import numpy as np
 import orjson
 
+from likewise.collection.documents import plain
 from likewise.collection.files import map_array, write_array, write_bytes
 from likewise.compiled import Bools, Doubles, Ints
 from likewise.text.table import Strings
@@ -44,15 +44,10 @@ class _Column:
                 self.texts.append(code)
                 self.n_bytes += 8
         elif isinstance(value, int | float):
-            try:
-                if math.isnan(value):
-                    return
-                self.numbers.append(value)
-            except OverflowError:
-                return
+            self.numbers.append(value)
             self.number_docs.append(doc)
             self.n_bytes += 12
-        elif isinstance(value, list | tuple):
+        elif isinstance(value, list):
             for member in value:
                 if isinstance(member, str | int | float):
                     self.add(doc, member)
@@ -76,8 +71,9 @@ class FieldsWriter:
             for name, value in fields.items():
                 column = columns.get(name)
                 if column is None:
-                    column = columns[name] = _Column()
-                column.add(doc, value)
+                    column = columns.setdefault(plain(str(name)), _Column())
+                # As it will be stored, so that a merge, which reads it back, finds the same.
+                column.add(doc, plain(value))
 
     def write(self, folder: Path) -> None:
         """Write all columns, one after the other, with a directory of where each stands."""

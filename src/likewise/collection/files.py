@@ -7,7 +7,7 @@ import mmap
 import os
 import zlib
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from types import TracebackType
 from typing import Any, BinaryIO, NamedTuple, Self
@@ -50,10 +50,17 @@ class ArrayWriter:
             f"{{'descr': {self.dtype.str!r}, 'fortran_order': False, 'shape': ({self.size},), }}"
         )
         body = described.ljust(_HEADER - 11).encode() + b"\n"
-        self._file.seek(0)
-        self._file.write(b"\x93NUMPY\x01\x00" + len(body).to_bytes(2, "little") + body)
-        sync(self._file)
-        self._file.close()
+        try:
+            self._file.seek(0)
+            self._file.write(b"\x93NUMPY\x01\x00" + len(body).to_bytes(2, "little") + body)
+            sync(self._file)
+        finally:
+            self._file.close()
+
+    def abandon(self) -> None:
+        """Close without finishing, whatever a full disk says to the last bytes."""
+        with suppress(OSError):
+            self._file.close()
 
     def __enter__(self) -> Self:
         return self
@@ -67,7 +74,7 @@ class ArrayWriter:
         if kind is None:
             self.close()
         else:
-            self._file.close()
+            self.abandon()
 
 
 def write_array(path: Path, values: NDArray[Any], dtype: DTypeLike | None = None) -> None:

@@ -39,7 +39,8 @@ def next_run(segments: Sequence[SegmentEntry]) -> tuple[int, int] | None:
 
 
 def copy_segment(segment: Segment, builder: SegmentBuilder) -> None:
-    """Append a segment's live documents."""
+    """Append a segment's live documents; damage must not be copied under a new checksum."""
+    segment.check()
     for block in range(segment.documents.n_blocks):
         first, documents = segment.documents.block(block)
         rows = first + np.flatnonzero(segment.live[first : first + len(documents)])

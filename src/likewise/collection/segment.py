@@ -94,11 +94,16 @@ class Segment:
         """Read every file and raise if one was altered."""
         for name, expected in self.entry.files.items():
             check_content(self.folder / name, expected)
+        if self.entry.deleted is not None:
+            self._check_tombstones(self.folder.parent / self.entry.deleted.name)
 
-    def _read_tombstones(self, folder: Path) -> None:
+    def _check_tombstones(self, folder: Path) -> None:
         assert self.entry.deleted is not None
         for name, expected in self.entry.deleted.files.items():
             check_content(folder / name, expected)
+
+    def _read_tombstones(self, folder: Path) -> None:
+        self._check_tombstones(folder)
         self.deleted = map_array(folder / "docs.npy")
         self.live[self.deleted] = False
         self._deleted_terms = (

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator, Sequence
 from functools import cached_property
 from pathlib import Path
@@ -14,7 +15,7 @@ from likewise.collection.forward import decode
 from likewise.collection.manifest import Manifest, read_manifest
 from likewise.collection.segment import Segment
 from likewise.compiled import Bools, Ids, Ints
-from likewise.errors import DamagedError, UsageError
+from likewise.errors import DamagedError, StorageError, UsageError
 from likewise.records import Document
 from likewise.text.analysis import Analyzer, encode
 from likewise.text.table import Strings
@@ -188,14 +189,16 @@ class Snapshot:
 
     def check(self) -> None:
         """Read every file and raise if one was altered."""
+        read_manifest(self.folder)
         for segment in self.segments:
             segment.check()
 
     @property
     def n_bytes(self) -> int:
         """How large the collection's files are."""
-        files = [seal for entry in self.manifest.segments for seal in entry.files.values()]
-        return sum(seal.size for seal in files)
+        entries = self.manifest.segments
+        parts = [*entries, *(entry.deleted for entry in entries if entry.deleted)]
+        return sum(seal.size for part in parts for seal in part.files.values())
 
     def field_names(self) -> list[str]:
         """List the metadata fields that any document has."""
@@ -216,4 +219,7 @@ def open_snapshot(folder: Path) -> Snapshot:
             # A merge may have replaced segments after the manifest was read.
             if read_manifest(folder).generation == manifest.generation:
                 raise
+        except OSError as error:
+            reason = os.strerror(error.errno) if error.errno else str(error)
+            raise StorageError(f"{error.filename or folder}: cannot be read ({reason})") from error
     raise DamagedError(f"{folder} changes faster than it can be opened; try again")

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import shutil
 from collections.abc import Iterable, Sequence
+from contextlib import suppress
 from dataclasses import replace as changed
 from pathlib import Path
 from types import TracebackType
@@ -32,7 +33,7 @@ from likewise.collection.segment import Segment
 from likewise.collection.snapshot import SEGMENTS, Snapshot, open_snapshot
 from likewise.collection.tombstones import bury
 from likewise.compiled import Ints
-from likewise.errors import DuplicateId, NotACollection, UsageError
+from likewise.errors import DuplicateId, NotACollection, StorageError, UsageError
 from likewise.records import Document
 from likewise.text.analysis import Analysis, encode
 from likewise.text.lexicon import Lexicon
@@ -46,29 +47,55 @@ class Added(NamedTuple):
     n_replaced: int
 
 
-def create(folder: Path, analysis: Analysis, *, overwrite: bool = False) -> None:
-    """Make an empty collection; one that holds documents is replaced only when told to."""
+def build(
+    folder: Path,
+    documents: Iterable[Document],
+    *,
+    analysis: Analysis = Analysis(),
+    overwrite: bool = False,
+    replace: bool = False,
+    resources: Resources = Resources(),
+) -> Added:
+    """Make a collection of documents, all or none.
+
+    A collection that already holds documents is an error; with `overwrite` the new one takes its
+    place when it is complete.
+    """
+    existed = folder.exists()
+    is_new = not (folder / MANIFEST).exists()
+    if is_new:
+        create(folder, analysis)
+    with Writer(folder) as writer:
+        if not overwrite and any(entry.n_live for entry in writer.manifest.segments):
+            raise UsageError(
+                f"{folder} already holds documents; add to it with: likewise add {folder} SOURCE, "
+                "or start anew with --overwrite"
+            )
+        try:
+            return writer.add(documents, replace=replace, resources=resources, afresh=analysis)
+        except BaseException:
+            # Under the lock: nobody else can have begun to write here.
+            if is_new:
+                shutil.rmtree(folder, ignore_errors=True)
+                if existed:
+                    folder.mkdir()
+            raise
+
+
+def create(folder: Path, analysis: Analysis = Analysis()) -> None:
+    """Make an empty collection in a folder that is new or empty."""
     with storage_errors(folder):
         if folder.exists() and not folder.is_dir():
             raise NotACollection(f"{folder} is a file; a collection is a folder")
         if (folder / MANIFEST).exists():
-            manifest = read_manifest(folder)
-            if any(entry.n_live for entry in manifest.segments) and not overwrite:
-                raise UsageError(
-                    f"{folder} already holds documents; add to it with: likewise add {folder} "
-                    "SOURCE, or start anew with --overwrite"
-                )
-            state = Manifest(
-                analysis, generation=manifest.generation + 1, last_name=manifest.last_name
-            )
-        else:
-            _check_unused(folder)
-            (folder / SEGMENTS).mkdir(parents=True, exist_ok=True)
-            state = Manifest(analysis)
+            raise UsageError(f"{folder} is a collection already")
+        _check_unused(folder)
+        (folder / SEGMENTS).mkdir(parents=True, exist_ok=True)
         lock = WriteLock(folder)
         try:
-            write_manifest(folder, state)
-            _sweep(folder, state)
+            if (folder / MANIFEST).exists():
+                raise UsageError(f"{folder} is a collection already")
+            write_manifest(folder, Manifest(analysis))
         finally:
             lock.release()
 
@@ -115,8 +142,11 @@ class Writer:
         *,
         replace: bool = False,
         resources: Resources = Resources(),
+        afresh: Analysis | None = None,
     ) -> Added:
-        """Add documents, all or none."""
+        """Add documents, all or none; `afresh`, in place of all that is there, analysed so."""
+        if afresh is not None:
+            self.manifest = changed(self.manifest, analysis=afresh, segments=())
         with storage_errors(self.folder):
             addition = _Addition(self, replace=replace, resources=resources)
             try:
@@ -125,11 +155,15 @@ class Writer:
                 addition.commit()
             except BaseException:
                 addition.abandon()
+                # An interrupt may have come after the commit: what is on disk counts.
+                self.manifest = read_manifest(self.folder)
                 _sweep(self.folder, self.manifest)
                 raise
             run = next_run(self.manifest.segments)
             if run is not None:
-                self._merge(*run, resources)
+                # The documents are in; a merge that finds no room is tried again after the next.
+                with suppress(OSError, StorageError):
+                    self._merge(*run, resources)
         return Added(addition.n_docs, addition.n_replaced)
 
     def delete(self, doc_ids: Sequence[str], *, missing_ok: bool = False) -> int:
@@ -162,9 +196,11 @@ class Writer:
         manifest = changed(
             self.manifest, segments=tuple(segments), generation=self.manifest.generation + 1
         )
-        write_manifest(self.folder, manifest)
-        self.manifest = manifest
-        _sweep(self.folder, manifest)
+        try:
+            write_manifest(self.folder, manifest)
+        finally:
+            self.manifest = read_manifest(self.folder)
+        _sweep(self.folder, self.manifest)
 
     def bury(self, snapshot: Snapshot, docs: Ints) -> list[SegmentEntry]:
         """Write tombstones for documents; give the segments' entries that name them."""
@@ -210,7 +246,7 @@ class _Addition:
         self._writer = writer
         self._replace = replace
         self._resources = resources
-        self._snapshot = open_snapshot(writer.folder)
+        self._snapshot = Snapshot(writer.folder, writer.manifest)
         self._lexicon = Lexicon(self._snapshot.analyzer)
         for segment in self._snapshot.segments:
             self._lexicon.terms.intern(segment.terms)
@@ -238,9 +274,8 @@ class _Addition:
 
     def commit(self) -> None:
         """Seal what was built and make it part of the collection."""
-        if not self.n_docs:
-            return
-        self._seal()
+        if self._builders:
+            self._seal()
         root = self._writer.folder / SEGMENTS
         entries = self._writer.bury(self._snapshot, np.array(self._buried, np.int64))
         for entry, builder in zip(self._sealed, self._builders, strict=True):
@@ -296,7 +331,7 @@ class _Addition:
             first = (
                 batch.documents[earlier - self.n_docs].place if in_batch else self._place(earlier)
             )
-            raise DuplicateId(document.place, document.id, first)
+            raise DuplicateId(document.place, document.id, first or "an earlier document")
         owner = int(np.searchsorted(self._bases, earlier, "right")) - 1
         self._builders[owner].dead.append(earlier - self._bases[owner])
         self.n_replaced += 1

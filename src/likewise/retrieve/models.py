@@ -86,7 +86,8 @@ class BM25:
         """Give `k1 (1 - b + b length/average)`."""
         average = max(collection.average_length, 1e-9)
         relative = segment.lengths.astype(np.float64) / average
-        return np.asarray(self.k1 * (1 - self.b + self.b * relative), np.float32)
+        norms: Floats = (self.k1 * (1 - self.b + self.b * relative)).astype(np.float32)
+        return norms
 
 
 @dataclass(frozen=True)

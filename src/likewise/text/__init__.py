@@ -1,1 +1,1 @@
-"""likewise."""
+"""What are the terms of this text?"""

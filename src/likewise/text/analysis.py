@@ -5,7 +5,7 @@ from __future__ import annotations
 import dataclasses
 import unicodedata
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -205,16 +205,14 @@ def _pairs(run: str) -> list[str]:
 
 
 def _stop_set(analysis: Analysis) -> frozenset[str]:
-    if analysis.stop_list:
-        return frozenset(word for entry in analysis.stop_list for word in split_words(entry))
-    if analysis.stop == "none":
-        return frozenset()
     import stop_words as package
 
-    if analysis.stop:
-        return stop_words(analysis.stop)
-    return (
-        stop_words(analysis.language)
-        if analysis.language in package.AVAILABLE_LANGUAGES
-        else frozenset()
-    )
+    if analysis.stop_list:
+        entries: Iterable[str] = analysis.stop_list
+    elif analysis.stop:
+        entries = () if analysis.stop == "none" else stop_words(analysis.stop)
+    else:
+        known = analysis.language in package.AVAILABLE_LANGUAGES
+        entries = stop_words(analysis.language) if known else ()
+    # In the pieces that tokens come in: "don't" is don and t.
+    return frozenset(word for entry in entries for word in split_words(entry))

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import re
-
 from likewise.errors import UsageError
 
 # Function words only: the English list of the stop-words package drops content words such as
@@ -22,7 +20,7 @@ with won would wouldn you your yours yourself yourselves
 
 
 def stop_words(language: str) -> frozenset[str]:
-    """Give the stop list of a language, in the pieces that tokens come in ("don't": don, t)."""
+    """Give the stop list of a language, as it is written ("don't")."""
     if language == "english":
         return frozenset(_ENGLISH.split())
     import stop_words as package
@@ -30,5 +28,4 @@ def stop_words(language: str) -> frozenset[str]:
     if language not in package.AVAILABLE_LANGUAGES:
         known = ", ".join(sorted(package.AVAILABLE_LANGUAGES))
         raise UsageError(f"no stop list for {language!r}: there is one for {known}, or 'none'")
-    words = " ".join(package.get_stop_words(language)).casefold()
-    return frozenset(re.findall(r"[^\W_]+", words))
+    return frozenset(package.get_stop_words(language))

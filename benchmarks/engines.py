@@ -1,0 +1,207 @@
+"""The engines side by side: each builds from raw text, and searches for the same terms."""
+
+from __future__ import annotations
+
+import os
+import shutil
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any, Protocol
+
+import numpy as np
+
+from likewise.collection.build import Resources
+from likewise.collection.snapshot import Snapshot, open_snapshot
+from likewise.collection.writer import Writer, create
+from likewise.records import Document
+from likewise.retrieve.models import BM25
+from likewise.retrieve.search import Retriever
+from likewise.text.analysis import Analysis
+
+K1, B = 1.2, 0.75
+Answer = tuple[np.ndarray, np.ndarray]
+
+
+class Engine(Protocol):
+    """One of those that are compared."""
+
+    name: str
+    keeps: str
+
+    def prepare(self, queries: Sequence[Sequence[str]]) -> Any:
+        """Give queries the form that the engine takes, outside of the time."""
+        ...
+
+    def search(self, queries: Any, k: int) -> list[Answer]:
+        """Answer queries one after the other, on one thread."""
+        ...
+
+
+def build_ours(folder: Path, documents: Sequence[Document], *, threads: int = 1) -> None:
+    create(folder, Analysis())
+    with Writer(folder) as writer:
+        writer.add(documents, resources=Resources(threads=threads))
+
+
+class Ours:
+    name = "likewise"
+    keeps = "postings, counts by document, sentences, text, ids (all mapped)"
+
+    def __init__(self, folder: Path) -> None:
+        self.snapshot = open_snapshot(folder)
+        self.retriever = Retriever(self.snapshot, BM25(K1, B))
+
+    def prepare(self, queries: Sequence[Sequence[str]]) -> list[dict[str, float]]:
+        return [dict.fromkeys(query, 1.0) for query in queries]
+
+    def search(self, queries: list[dict[str, float]], k: int) -> list[Answer]:
+        return [(found.docs, found.scores) for found in self.retriever.rank(queries, k=k)]
+
+
+def build_bm25s(folder: Path, documents: Sequence[Document]) -> None:
+    import bm25s
+    import Stemmer
+
+    texts = [f"{document.title}\n\n{document.text}" for document in documents]
+    tokens = bm25s.tokenize(texts, stemmer=Stemmer.Stemmer("porter"), show_progress=False)
+    engine = bm25s.BM25(method="lucene", k1=K1, b=B, backend="numba")
+    engine.index(tokens, show_progress=False)
+    engine.save(str(folder), corpus=texts)
+
+
+class Bm25s:
+    name = "bm25s"
+    keeps = "scores and documents by term, text; no ids, sentences or counts by document"
+
+    def __init__(self, folder: Path) -> None:
+        import bm25s
+
+        self.engine = bm25s.BM25.load(str(folder), load_corpus=False, mmap=False)
+        self.engine.backend = "numba"
+
+    @staticmethod
+    def index_terms(folder: Path, snapshot: Snapshot) -> None:
+        """Index the very terms of our collection."""
+        import bm25s
+
+        vocabulary = snapshot.terms(np.arange(snapshot.n_terms))
+        counted = snapshot.term_counts(np.arange(snapshot.n_slots))
+        tokens = np.repeat(counted.terms, counted.counts)
+        ends = np.concatenate([[0], np.cumsum(counted.counts)])[counted.bounds]
+        ids = [tokens[a:b].tolist() for a, b in zip(ends[:-1], ends[1:], strict=True)]
+        engine = bm25s.BM25(method="lucene", k1=K1, b=B, backend="numba")
+        vocab = {term: i for i, term in enumerate(vocabulary)}
+        engine.index((ids, vocab), show_progress=False)
+        engine.save(str(folder))
+
+    def prepare(self, queries: Sequence[Sequence[str]]) -> list[list[str]]:
+        return [list(query) for query in queries]
+
+    def search(self, queries: list[list[str]], k: int) -> list[Answer]:
+        found = self.engine.retrieve(queries, k=k, show_progress=False, n_threads=1)
+        return list(zip(found.documents, found.scores, strict=True))
+
+
+def _schema(analyzer: str, *, stored: bool) -> Any:
+    import tantivy
+
+    schema = tantivy.SchemaBuilder()
+    schema.add_text_field("text", stored=stored, tokenizer_name=analyzer, index_option="freq")
+    schema.add_integer_field("doc", fast=True, stored=False)
+    if stored:
+        schema.add_text_field("id", stored=True, tokenizer_name="raw", index_option="basic")
+    return schema.build()
+
+
+def _analyzer(name: str) -> Any:
+    import tantivy
+
+    if name == "terms":
+        return tantivy.TextAnalyzerBuilder(tantivy.Tokenizer.whitespace()).build()
+    builder = tantivy.TextAnalyzerBuilder(tantivy.Tokenizer.simple())
+    for step in (
+        tantivy.Filter.remove_long(64),
+        tantivy.Filter.lowercase(),
+        tantivy.Filter.stopword("english"),
+        tantivy.Filter.stemmer("english"),
+    ):
+        builder = builder.filter(step)
+    return builder.build()
+
+
+def build_tantivy(folder: Path, documents: Sequence[Document]) -> None:
+    import tantivy
+
+    folder.mkdir()
+    index = tantivy.Index(_schema("porter", stored=True), path=str(folder))
+    index.register_tokenizer("porter", _analyzer("porter"))
+    writer = index.writer(heap_size=512 << 20, num_threads=1)
+    for i, document in enumerate(documents):
+        text = f"{document.title}\n\n{document.text}"
+        writer.add_document(tantivy.Document(text=text, doc=i, id=document.id))
+    writer.commit()
+    writer.wait_merging_threads()
+
+
+class Tantivy:
+    name = "tantivy"
+    keeps = "postings with counts, text, ids; no sentences or counts by document"
+
+    def __init__(self, folder: Path) -> None:
+        import tantivy
+
+        self.index = tantivy.Index.open(str(folder))
+        self.index.register_tokenizer("terms", _analyzer("terms"))
+        self.index.register_tokenizer("porter", _analyzer("porter"))
+        self.searcher = self.index.searcher()
+
+    @staticmethod
+    def index_terms(folder: Path, snapshot: Snapshot) -> None:
+        """Index the very terms of our collection, in one segment."""
+        import tantivy
+
+        folder.mkdir()
+        index = tantivy.Index(_schema("terms", stored=False), path=str(folder))
+        index.register_tokenizer("terms", _analyzer("terms"))
+        vocabulary = np.array([*snapshot.terms(np.arange(snapshot.n_terms))], object)
+        counted = snapshot.term_counts(np.arange(snapshot.n_slots))
+        writer = index.writer(heap_size=2 << 30, num_threads=1)
+        for doc, (a, b) in enumerate(zip(counted.bounds[:-1], counted.bounds[1:], strict=True)):
+            terms = np.repeat(vocabulary[counted.terms[a:b]], counted.counts[a:b]).tolist()
+            writer.add_document(tantivy.Document(text=" ".join(terms), doc=doc))
+        writer.commit()
+        writer.wait_merging_threads()
+
+    def prepare(self, queries: Sequence[Sequence[str]]) -> list[Any]:
+        import tantivy
+
+        schema = self.index.schema
+        return [
+            tantivy.Query.boolean_query(
+                [
+                    (tantivy.Occur.Should, tantivy.Query.term_query(schema, "text", term))
+                    for term in query
+                ]
+            )
+            for query in queries
+        ]
+
+    def search(self, queries: list[Any], k: int) -> list[Answer]:
+        out = []
+        for query in queries:
+            hits = self.searcher.search(query, k, count=False).hits
+            out.append(([hit[1].doc for hit in hits], [hit[0] for hit in hits]))
+        return out  # type: ignore[return-value]
+
+
+def size_on_disk(folder: Path) -> int:
+    return sum(path.stat().st_size for path in folder.rglob("*") if path.is_file())
+
+
+def fresh(folder: Path) -> Path:
+    shutil.rmtree(folder, ignore_errors=True)
+    return folder
+
+
+def all_cores() -> int:
+    return os.cpu_count() or 1

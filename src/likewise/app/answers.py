@@ -1,0 +1,157 @@
+"""What does a person see of an answer?"""
+
+from __future__ import annotations
+
+import shutil
+import unicodedata
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, overload
+
+from likewise.errors import MissingExtra
+from likewise.retrieve.explain import Part
+
+if TYPE_CHECKING:
+    import pandas
+
+_WIDEST_ID = 36
+_SHOWN_PARTS = 8
+
+
+@dataclass(frozen=True)
+class Answer:
+    """A document that answers, its score, and (where asked for) the parts that add up to it."""
+
+    doc_id: str
+    score: float
+    title: str
+    fields: Mapping[str, Any] = field(default_factory=dict)
+    explanation: tuple[Part, ...] = ()
+
+    def to_json(self) -> dict[str, Any]:
+        """Give plain values."""
+        values: dict[str, Any] = {
+            "doc_id": self.doc_id,
+            "score": self.score,
+            "title": self.title,
+            "fields": dict(self.fields),
+        }
+        if self.explanation:
+            values["explanation"] = [part._asdict() for part in self.explanation]
+        return values
+
+
+class Answers(Sequence[Answer]):
+    """The answers to one query, best first; prints as a table."""
+
+    def __init__(self, answers: Sequence[Answer], *, query: str = "", method: str = "") -> None:
+        self._answers = tuple(answers)
+        self.query = query
+        self.method = method
+
+    def __len__(self) -> int:
+        return len(self._answers)
+
+    @overload
+    def __getitem__(self, i: int) -> Answer: ...
+    @overload
+    def __getitem__(self, i: slice) -> Answers: ...
+    def __getitem__(self, i: int | slice) -> Answer | Answers:
+        """Give one answer, or some of them."""
+        if isinstance(i, slice):
+            return Answers(self._answers[i], query=self.query, method=self.method)
+        return self._answers[i]
+
+    def __str__(self) -> str:
+        if not self._answers:
+            return "no document matches"
+        return self.table(shutil.get_terminal_size((100, 24)).columns)
+
+    __repr__ = __str__
+
+    def table(self, width: int) -> str:
+        """Lay the answers out in so many columns."""
+        ids = [shorten(answer.doc_id, _WIDEST_ID) for answer in self._answers]
+        scores = [f"{answer.score:.4f}" for answer in self._answers]
+        id_width = max(map(display_width, [*ids, "id"]))
+        score_width = max(map(len, [*scores, "score"]))
+        number_width = len(str(len(ids)))
+        room = max(width - id_width - score_width - number_width - 6, 20)
+        lines = [f"{'':{number_width}}  {'score':>{score_width}}  {pad('id', id_width)}  title"]
+        for i, (doc_id, score, answer) in enumerate(
+            zip(ids, scores, self._answers, strict=True), 1
+        ):
+            title = shorten(answer.title, room)
+            lines.append(
+                f"{i:{number_width}}  {score:>{score_width}}  {pad(doc_id, id_width)}  {title}"
+            )
+            if answer.explanation:
+                indent = " " * (number_width + score_width + 4)
+                lines.append(indent + "= " + _parts(answer.explanation))
+        return "\n".join(lines)
+
+    def to_json(self) -> dict[str, Any]:
+        """Give plain values."""
+        return {
+            "query": self.query,
+            "method": self.method,
+            "answers": [
+                {"rank": rank} | answer.to_json() for rank, answer in enumerate(self._answers, 1)
+            ],
+        }
+
+    def to_frame(self) -> pandas.DataFrame:
+        """Give a pandas DataFrame: rank, doc_id, score, title, and a column for each field."""
+        try:
+            import pandas
+        except ImportError:
+            raise MissingExtra("a DataFrame", extra="pandas") from None
+        rows = [
+            {"rank": rank, "doc_id": answer.doc_id, "score": answer.score, "title": answer.title}
+            | {name: value for name, value in answer.fields.items() if name not in _OWN}
+            for rank, answer in enumerate(self._answers, 1)
+        ]
+        return pandas.DataFrame(rows, columns=None if rows else list(_OWN))
+
+
+_OWN = ("rank", "doc_id", "score", "title")
+
+
+def _parts(parts: Sequence[Part]) -> str:
+    shown = [f"{part.term} {part.score:.4f}" for part in parts[:_SHOWN_PARTS]]
+    rest = parts[_SHOWN_PARTS:]
+    if rest:
+        shown.append(f"{len(rest)} more {sum(part.score for part in rest):.4f}")
+    return " + ".join(shown).replace("+ -", "- ")
+
+
+def one_line(text: str) -> str:
+    """Make text safe for one line of a terminal: white space runs become a space."""
+    words = " ".join(text.split())
+    return "".join(char if char.isprintable() else "�" for char in words)
+
+
+def shorten(text: str, width: int) -> str:
+    """Cut text to so many columns of a terminal."""
+    text = one_line(text)
+    if display_width(text) <= width:
+        return text
+    used = 0
+    for i, char in enumerate(text):
+        used += display_width(char)
+        if used > width - 1:
+            return text[:i].rstrip() + "…"
+    return text
+
+
+def pad(text: str, width: int) -> str:
+    """Fill text with spaces to so many columns."""
+    return text + " " * (width - display_width(text))
+
+
+def display_width(text: str) -> int:
+    """Count the columns that text takes on a terminal: wide characters take two."""
+    if text.isascii():
+        return len(text)
+    wide = sum(unicodedata.east_asian_width(char) in "WF" for char in text)
+    return len(text) + wide - sum(unicodedata.combining(char) != 0 for char in text)

@@ -1,0 +1,67 @@
+"""The command line: what was typed becomes a call, an error a line and an exit code."""
+
+from __future__ import annotations
+
+import argparse
+import os
+import sys
+from collections.abc import Sequence
+
+from likewise import __version__
+from likewise.app.commands import ask, build, demo, judge, look
+from likewise.errors import LikewiseError, UsageError
+
+_DESCRIPTION = """\
+Find the documents like this one, on one CPU, and say exactly why.
+
+  likewise index papers.jsonl --to papers.lw     make a collection
+  likewise search papers.lw "boundary layer"     search it by words
+  likewise demo                                  see it at work on this machine's docstrings
+"""
+
+_EPILOG = """\
+Data goes to standard output, progress and messages to standard error. Every command that prints
+a table takes --json. Exit codes: 0 done, 1 failed, 2 not understood, 130 interrupted.
+`likewise COMMAND --help` is the manual of a command.
+"""
+
+
+def parser() -> argparse.ArgumentParser:
+    """Make the parser of the whole command line."""
+    top = argparse.ArgumentParser(
+        prog="likewise",
+        description=_DESCRIPTION,
+        epilog=_EPILOG,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    top.add_argument("--version", action="version", version=f"likewise {__version__}")
+    commands = top.add_subparsers(title="commands", metavar="COMMAND", required=True)
+    for kind in (build, look, ask, judge, demo):
+        kind.register(commands)
+    return top
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run one command; give the exit code."""
+    options = parser().parse_args(arguments)
+    try:
+        options.run(options)
+        sys.stdout.flush()
+    except UsageError as error:
+        return _fail(error, 2)
+    except LikewiseError as error:
+        return _fail(error, 1)
+    except BrokenPipeError:
+        # The reader has gone (as `head` does); nothing more can or need be said.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 0
+    except KeyboardInterrupt:
+        return _fail("interrupted; nothing was changed by what was under way", 130)
+    except MemoryError:
+        return _fail("out of memory; give less with --memory, or fewer --threads", 1)
+    return 0
+
+
+def _fail(error: object, code: int) -> int:
+    print(f"likewise: {error}", file=sys.stderr)
+    return code

@@ -1,0 +1,129 @@
+"""search, run: what does a collection answer?"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from pathlib import Path
+
+from likewise.app.options import Commands, add_json, command, positive, print_json, whole
+
+_METHODS = """\
+methods (options in brackets, as in --method "bm25(k1=2,b=0.5)"):
+  bm25    BM25 as in Lucene                               k1=1.2 b=0.75
+  ql      query likelihood, Dirichlet smoothing           mu=1000
+  ql-jm   query likelihood, Jelinek-Mercer smoothing      lam=0.5
+  tfidf   cosine of TF-IDF vectors
+"""
+
+_FILTERS = r"""filters, all of which must hold:
+  field=value   field!=value   field>=2000   field<2010   field=one|two   field=*
+"""
+
+_SEARCH_MANUAL = f"""\
+{_METHODS}
+{_FILTERS}
+examples:
+  likewise search papers.lw "boundary layer transition" -k 5
+  likewise search papers.lw "wing flutter" --filter "year>=1960" --explain
+"""
+
+_RUN_MANUAL = f"""\
+The run goes to standard output in TREC form: qid Q0 doc_id rank score tag. Queries are JSONL
+(id, text), TSV (id, text) or TREC topics. An id with white space is percent-encoded.
+
+{_METHODS}
+{_FILTERS}
+example:
+  likewise run cran.lw --queries queries.jsonl > bm25.run
+  likewise eval --qrels qrels.txt bm25.run
+"""
+
+
+def register(commands: Commands) -> None:
+    """Add the commands."""
+    search = command(
+        commands, "search", _search, summary="find documents by words", manual=_SEARCH_MANUAL
+    )
+    search.add_argument("collection", type=Path, metavar="DIR", help="the collection")
+    search.add_argument("query", nargs="+", metavar="WORDS", help="the query")
+    search.add_argument("-k", type=positive, default=10, metavar="N", help="answers (default 10)")
+    _add_asking(search)
+    search.add_argument("--explain", action="store_true", help="show what each term gave")
+    add_json(search)
+
+    run = command(
+        commands, "run", _run, summary="answer many queries, as a TREC run", manual=_RUN_MANUAL
+    )
+    run.add_argument("collection", type=Path, metavar="DIR", help="the collection")
+    run.add_argument(
+        "--queries", required=True, metavar="FILE", help="the queries; - is standard input"
+    )
+    run.add_argument(
+        "-k", type=positive, default=1000, metavar="N", help="answers each (default 1000)"
+    )
+    _add_asking(run)
+    run.add_argument(
+        "--tag", default="", metavar="NAME", help="the run's name (default: the method)"
+    )
+    run.add_argument("--topic-fields", default="title", metavar="NAME[,…]", help="of TREC topics")
+    run.add_argument(
+        "--threads", type=whole, default=0, metavar="N", help="threads (default: all cores)"
+    )
+    add_json(run)
+
+
+def _add_asking(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "--method", default="bm25", metavar="NAME", help="how to score (default bm25)"
+    )
+    parser.add_argument(
+        "--filter",
+        action="append",
+        default=[],
+        metavar="CONDITION",
+        help="only documents that meet it",
+    )
+
+
+def _search(options: argparse.Namespace) -> None:
+    from likewise.app.library import Collection
+
+    collection = Collection(options.collection)
+    answers = collection.search(
+        " ".join(options.query),
+        k=options.k,
+        method=options.method,
+        where=options.filter,
+        explained=options.explain,
+    )
+    if options.json:
+        print_json(answers.to_json())
+        return
+    if not len(answers) and not collection.snapshot.analyzer.terms(answers.query):
+        print("likewise: the query holds no word that is searched for", file=sys.stderr)
+    print(answers)
+
+
+def _run(options: argparse.Namespace) -> None:
+    from likewise.app.library import Collection
+    from likewise.evaluate import read_queries, write_run
+
+    collection = Collection(options.collection)
+    queries = read_queries(options.queries, fields=tuple(options.topic_fields.split(",")))
+    run = collection.run(
+        queries,
+        k=options.k,
+        method=options.method,
+        where=options.filter,
+        name=options.tag,
+        threads=options.threads,
+    )
+    if options.json:
+        rankings = {
+            qid: [{"doc_id": doc_id, "score": score} for doc_id, score in ranking]
+            for qid, ranking in run.items()
+        }
+        print_json({"name": run.name, "queries": rankings})
+    else:
+        write_run(run, sys.stdout)

@@ -1,0 +1,336 @@
+"""index, add, delete, merge: how a collection is made and changed."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from collections.abc import Sequence
+from itertools import chain
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from likewise.app.options import (
+    Commands,
+    add_json,
+    add_resources,
+    command,
+    human_size,
+    positive,
+    print_json,
+    resources,
+    whole,
+)
+from likewise.app.progress import Progress
+from likewise.errors import SourceError, UsageError
+
+if TYPE_CHECKING:
+    from likewise.collection.writer import Added
+    from likewise.sources import Source
+    from likewise.text.analysis import Analysis
+
+_SOURCES = """\
+sources:
+  FILE             .jsonl .csv .tsv .parquet .sgml .trec .txt, also as .gz or .zst
+  FOLDER           every text file in it, the path its id
+  ir:ID            a data set of ir_datasets, such as ir:cranfield
+  docstrings:      the docstrings of the installed scientific Python stack
+  -                standard input (JSONL, or as --format says)
+Each document has an id, a title and a text; the other columns are kept as metadata.
+A document that cannot be read stops the work with file:line: reason and changes nothing, unless
+--skip-bad. Two documents with one id are an error, unless --replace.
+"""
+
+_INDEX_MANUAL = f"""\
+{_SOURCES}
+examples:
+  likewise index papers.jsonl --to papers.lw
+  likewise index grants.csv --to grants.lw --id grant_no --text abstract,aims
+  likewise index news/ --to news.lw --language german
+  zcat dump.jsonl.gz | likewise index - --to dump.lw --skip-bad
+"""
+
+_ADD_MANUAL = f"""\
+{_SOURCES}
+example:
+  likewise add papers.lw more.jsonl --replace
+"""
+
+_DELETE_MANUAL = """\
+examples:
+  likewise delete papers.lw 1999-17 2001-3
+  likewise delete papers.lw --from withdrawn.txt        an id a line; - is standard input
+"""
+
+_MERGE_MANUAL = """\
+Additions make segments, deletions leave gaps. Both are tidied up as a collection grows; merging
+by hand gives one segment without gaps: the smallest and fastest form.
+"""
+
+
+def register(commands: Commands) -> None:
+    """Add the commands."""
+    index = command(
+        commands, "index", _index, summary="make a collection of documents", manual=_INDEX_MANUAL
+    )
+    index.add_argument("sources", nargs="+", metavar="SOURCE", help="where documents come from")
+    index.add_argument("--to", required=True, type=Path, metavar="DIR", help="the new collection")
+    index.add_argument(
+        "--overwrite", action="store_true", help="take the place of a collection that is there"
+    )
+    _add_reading(index)
+    _add_analysis(index)
+    add_resources(index)
+    add_json(index)
+
+    add = command(
+        commands, "add", _add, summary="add documents to a collection", manual=_ADD_MANUAL
+    )
+    add.add_argument("collection", type=Path, metavar="DIR", help="the collection")
+    add.add_argument("sources", nargs="+", metavar="SOURCE", help="where documents come from")
+    _add_reading(add)
+    add_resources(add)
+    add_json(add)
+
+    delete = command(
+        commands, "delete", _delete, summary="delete documents by id", manual=_DELETE_MANUAL
+    )
+    delete.add_argument("collection", type=Path, metavar="DIR", help="the collection")
+    delete.add_argument("ids", nargs="*", metavar="ID", help="documents to delete")
+    delete.add_argument("--from", dest="file", metavar="FILE", help="a file with an id a line")
+    delete.add_argument(
+        "--missing-ok", action="store_true", help="pass over ids that are not there"
+    )
+    add_json(delete)
+
+    merge = command(
+        commands,
+        "merge",
+        _merge,
+        summary="merge a collection into one segment",
+        manual=_MERGE_MANUAL,
+    )
+    merge.add_argument("collection", type=Path, metavar="DIR", help="the collection")
+    add_resources(merge)
+    add_json(merge)
+
+
+def _add_reading(parser: argparse.ArgumentParser) -> None:
+    group = parser.add_argument_group("reading")
+    group.add_argument("--id", default="id", metavar="COLUMN", help="the id (default: id)")
+    group.add_argument(
+        "--title", default="title", metavar="COLUMN", help="the title (default: title)"
+    )
+    group.add_argument(
+        "--text",
+        default="text",
+        metavar="COLUMN[,…]",
+        help="the text; several are joined (default: text)",
+    )
+    group.add_argument(
+        "--auto-id", action="store_true", help="where there is no id, make one: file:line"
+    )
+    group.add_argument("--format", metavar="NAME", help="jsonl, csv, tsv, parquet, sgml or text")
+    group.add_argument("--skip-bad", action="store_true", help="skip and count what cannot be read")
+    group.add_argument("--replace", action="store_true", help="the last document of an id wins")
+
+
+def _add_analysis(parser: argparse.ArgumentParser) -> None:
+    group = parser.add_argument_group("analysis (kept with the collection, used for every query)")
+    group.add_argument("--language", default="english", metavar="NAME", help="default: english")
+    group.add_argument(
+        "--stemmer",
+        default="",
+        metavar="NAME",
+        help="a Snowball stemmer, or none (default: the language's)",
+    )
+    group.add_argument("--stop", default="", metavar="NAME", help="a language's stop list, or none")
+    group.add_argument("--stop-file", type=Path, metavar="FILE", help="stop words of your own")
+    group.add_argument("--drop-numbers", action="store_true", help="leave numeric tokens out")
+    group.add_argument(
+        "--min-length", type=positive, default=2, metavar="N", help="shortest token (default 2)"
+    )
+    group.add_argument(
+        "--max-length", type=positive, default=64, metavar="N", help="longest token (default 64)"
+    )
+    group.add_argument(
+        "--min-df", type=whole, default=1, metavar="N", help="terms in at least N documents"
+    )
+    group.add_argument(
+        "--max-df",
+        type=float,
+        default=1.0,
+        metavar="SHARE",
+        help="terms in at most this share of them",
+    )
+    group.add_argument(
+        "--min-count", type=whole, default=1, metavar="N", help="terms that occur N times"
+    )
+    group.add_argument(
+        "--max-count", type=whole, default=0, metavar="N", help="terms that occur at most N times"
+    )
+
+
+def _index(options: argparse.Namespace) -> None:
+    from likewise.collection.writer import build
+
+    analysis = _analysis(options)
+    reading = _Reading(options)
+    with Progress("index", quiet=options.quiet) as progress:
+        added = build(
+            options.to,
+            progress.follow(chain.from_iterable(reading.sources), measured=reading),
+            analysis=analysis,
+            overwrite=options.overwrite,
+            replace=options.replace,
+            resources=resources(options),
+        )
+    _report(options, options.to, added, reading)
+
+
+def _add(options: argparse.Namespace) -> None:
+    from likewise.collection.manifest import read_manifest
+    from likewise.collection.writer import Writer
+
+    read_manifest(options.collection)
+    reading = _Reading(options)
+    with (
+        Writer(options.collection) as writer,
+        Progress("add", quiet=options.quiet) as progress,
+    ):
+        added = writer.add(
+            progress.follow(chain.from_iterable(reading.sources), measured=reading),
+            replace=options.replace,
+            resources=resources(options),
+        )
+    _report(options, options.collection, added, reading)
+
+
+def _delete(options: argparse.Namespace) -> None:
+    from likewise.collection.writer import Writer
+
+    ids = list(options.ids)
+    if options.file:
+        ids += _id_lines(options.file)
+    if not ids:
+        raise UsageError("no id to delete: name some, or a file of them with --from")
+    with Writer(options.collection) as writer:
+        deleted = writer.delete(ids, missing_ok=options.missing_ok)
+    if options.json:
+        print_json({"deleted": deleted})
+    else:
+        print(f"{deleted:,} document{'s' * (deleted != 1)} deleted from {options.collection}")
+
+
+def _merge(options: argparse.Namespace) -> None:
+    from likewise.collection.writer import Writer
+
+    with Writer(options.collection) as writer, Progress("merge", quiet=options.quiet) as progress:
+        progress.note("copying segments")
+        segments = writer.merge(resources=resources(options))
+    if options.json:
+        print_json({"segments_before": segments, "segments": min(segments, 1)})
+    else:
+        plural = "s" * (segments != 1)
+        print(f"{options.collection}: {segments} segment{plural} became {min(segments, 1)}")
+
+
+class _Reading:
+    """The sources of a command, how far they are, and what was skipped."""
+
+    def __init__(self, options: argparse.Namespace) -> None:
+        from likewise.sources import Columns, open_source
+
+        self.n_skipped = 0
+        columns = Columns(
+            id=options.id,
+            title=options.title,
+            text=tuple(options.text.split(",")),
+            auto_id=options.auto_id,
+        )
+        self.sources: Sequence[Source] = [
+            open_source(
+                source,
+                columns=columns,
+                format=options.format,
+                on_bad=self._skip if options.skip_bad else None,
+            )
+            for source in options.sources
+        ]
+
+    @property
+    def total(self) -> int | None:
+        sizes = [source.total for source in self.sources]
+        return None if None in sizes else sum(size or 0 for size in sizes)
+
+    @property
+    def done(self) -> int:
+        return sum(source.done for source in self.sources)
+
+    def _skip(self, error: SourceError) -> None:
+        self.n_skipped += 1
+        if self.n_skipped <= 3:
+            print(f"skipped: {error}", file=sys.stderr)
+
+
+def _analysis(options: argparse.Namespace) -> Analysis:
+    from likewise.text.analysis import Analysis
+
+    stop_list: tuple[str, ...] = ()
+    if options.stop_file:
+        try:
+            stop_list = tuple(options.stop_file.read_text("utf-8").split())
+        except (OSError, UnicodeDecodeError) as error:
+            raise UsageError(f"stop words of {options.stop_file}: {error}") from None
+        if not stop_list:
+            raise UsageError(f"{options.stop_file} holds no words; --stop none means no stop list")
+    return Analysis(
+        language=options.language,
+        stemmer=options.stemmer,
+        stop=options.stop,
+        stop_list=stop_list,
+        numbers=not options.drop_numbers,
+        min_length=options.min_length,
+        max_length=options.max_length,
+        min_df=options.min_df,
+        max_df=options.max_df,
+        min_count=options.min_count,
+        max_count=options.max_count,
+    )
+
+
+def _id_lines(file: str) -> list[str]:
+    try:
+        text = sys.stdin.read() if file == "-" else Path(file).read_text("utf-8")
+    except (OSError, UnicodeDecodeError) as error:
+        raise UsageError(f"ids of {file}: {error}") from None
+    return [line for line in text.split("\n") if line]
+
+
+def _report(options: argparse.Namespace, folder: Path, added: Added, reading: _Reading) -> None:
+    from likewise.collection.snapshot import open_snapshot
+
+    now = open_snapshot(folder)
+    values: dict[str, Any] = {
+        "folder": str(folder),
+        "added": added.n_docs,
+        "replaced": added.n_replaced,
+        "skipped": reading.n_skipped,
+        "documents": now.n_docs,
+        "terms": now.n_terms,
+        "tokens": now.n_tokens,
+        "bytes": now.n_bytes,
+    }
+    if options.json:
+        print_json(values)
+        return
+    extra = "".join(
+        f", {count:,} {what}"
+        for count, what in ((added.n_replaced, "replaced"), (reading.n_skipped, "skipped"))
+        if count
+    )
+    each = f", {now.n_bytes / now.n_docs:,.0f} bytes each" if now.n_docs else ""
+    print(f"{folder}: {added.n_docs:,} documents added{extra}")
+    print(
+        f"now {now.n_docs:,} documents, {now.n_terms:,} terms, {now.n_tokens:,} tokens; "
+        f"{human_size(now.n_bytes)} on disk{each}"
+    )

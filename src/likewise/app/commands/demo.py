@@ -1,0 +1,106 @@
+"""demo: the main jobs, on a corpus that every machine has."""
+
+from __future__ import annotations
+
+import argparse
+import tempfile
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from likewise.app.options import Commands, command
+from likewise.app.progress import Progress
+
+if TYPE_CHECKING:
+    from likewise.app.library import Collection
+    from likewise.evaluate import Qrels, Run
+
+_MANUAL = """\
+The corpus is the docstrings of numpy, scipy, scikit-learn (where installed) and the standard
+library; their "See Also" sections are taken out of the texts and serve as judgements.
+"""
+
+_QUERIES = ("butterworth filter design", "sparse matrix eigenvalues", "parse command line options")
+
+
+def register(commands: Commands) -> None:
+    """Add the command."""
+    parser = command(
+        commands, "demo", _demo, summary="show the main jobs on docstrings", manual=_MANUAL
+    )
+    parser.add_argument("--to", type=Path, metavar="DIR", help="keep the collection here")
+    parser.add_argument("--quiet", action="store_true", help="no progress on standard error")
+
+
+def _demo(options: argparse.Namespace) -> None:
+    with tempfile.TemporaryDirectory(prefix="likewise-demo-") as aside:
+        folder = options.to or Path(aside) / "docstrings.lw"
+        collection = _build(folder, quiet=options.quiet)
+        _search(collection)
+        _measure(collection, quiet=options.quiet)
+        if options.to:
+            print(f'\nyours to go on with: likewise search {folder} "…"')
+
+
+def _build(folder: Path, *, quiet: bool) -> Collection:
+    from likewise.app.library import Collection
+    from likewise.collection.writer import build
+    from likewise.sources import open_source
+
+    _say("likewise index docstrings: --to DIR")
+    source = open_source("docstrings:")
+    with Progress("index", quiet=quiet) as progress:
+        build(folder, progress.follow(source, measured=source), overwrite=True)
+    collection = Collection(folder)
+    info = collection.info()
+    print(
+        f"{info['documents']:,} documents, {info['terms']:,} terms, {info['tokens']:,} tokens, "
+        f"{info['bytes'] / info['documents']:,.0f} bytes a document on disk"
+    )
+    return collection
+
+
+def _search(collection: Collection) -> None:
+    for query in _QUERIES:
+        _say(f'likewise search DIR "{query}" -k 5')
+        print(collection.search(query, k=5))
+    _say(f'likewise search DIR "{_QUERIES[0]}" -k 2 --filter package=scipy --explain')
+    print(collection.search(_QUERIES[0], k=2, where="package=scipy", explained=True))
+
+
+def _measure(collection: Collection, *, quiet: bool) -> None:
+    from likewise.evaluate import compare
+    from likewise.records import Query
+
+    qrels = _judgements(collection)
+    _say("likewise run DIR --queries titles.jsonl --method … > RUN")
+    print("$ likewise eval --qrels see-also.txt RUN…")
+    print(f"{len(qrels):,} titles as queries; relevant: what their See Also sections name\n")
+    queries = [
+        Query(document.id, document.title) for document in collection if document.id in qrels
+    ]
+    runs = []
+    with Progress("run", unit="methods", quiet=quiet) as progress:
+        for method in progress.follow(["bm25", "ql", "tfidf"]):
+            # A document finds itself first; what counts is what comes after.
+            run = collection.run(queries, k=101, method=method)
+            runs.append(_without_self(run))
+    print(compare(runs, qrels, measures="AP P@5 R@100"))
+
+
+def _judgements(collection: Collection) -> Qrels:
+    from likewise.evaluate.links import qrels_from_links
+    from likewise.sources.docstrings import JUDGED_FIELD
+
+    links = ((document.id, document.fields.get(JUDGED_FIELD, [])) for document in collection)
+    return qrels_from_links(links, known=collection)
+
+
+def _without_self(run: Run) -> Run:
+    from likewise.evaluate import Run
+
+    kept = {qid: [pair for pair in ranking if pair[0] != qid] for qid, ranking in run.items()}
+    return Run(run.name, kept)
+
+
+def _say(command_line: str) -> None:
+    print(f"\n$ {command_line}", flush=True)

@@ -1,0 +1,125 @@
+"""info, show: what is in a collection?"""
+
+from __future__ import annotations
+
+import argparse
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from likewise.app.options import Commands, add_json, command, human_size, print_json
+
+if TYPE_CHECKING:
+    from likewise.app.library import Collection
+
+_INFO_MANUAL = """\
+examples:
+  likewise info papers.lw
+  likewise info papers.lw --check         read every file and verify its checksum
+"""
+
+_SHOW_MANUAL = """\
+examples:
+  likewise show papers.lw 1999-17
+  likewise show papers.lw 1999-17 --terms       how the document was analysed
+  likewise show papers.lw 1999-17 --sentences   a sentence a line
+"""
+
+
+def register(commands: Commands) -> None:
+    """Add the commands."""
+    info = command(commands, "info", _info, summary="describe a collection", manual=_INFO_MANUAL)
+    info.add_argument("collection", type=Path, metavar="DIR", help="the collection")
+    info.add_argument("--check", action="store_true", help="verify every file")
+    add_json(info)
+    show = command(commands, "show", _show, summary="show one document", manual=_SHOW_MANUAL)
+    show.add_argument("collection", type=Path, metavar="DIR", help="the collection")
+    show.add_argument("id", metavar="ID", help="the document")
+    how = show.add_mutually_exclusive_group()
+    how.add_argument("--terms", action="store_true", help="show its terms and their counts")
+    how.add_argument("--sentences", action="store_true", help="show its sentences")
+    add_json(show)
+
+
+def _info(options: argparse.Namespace) -> None:
+    from likewise.app.library import Collection
+
+    collection = Collection(options.collection)
+    if options.check:
+        collection.snapshot.check()
+    info = collection.info() | ({"checked": True} if options.check else {})
+    if options.json:
+        print_json(info)
+        return
+    segments = f"{info['segments']} segment{'s' * (info['segments'] != 1)}"
+    fields = info["fields"]
+    rows = [
+        ("documents", f"{info['documents']:,}"),
+        ("terms", f"{info['terms']:,}"),
+        ("tokens", f"{info['tokens']:,} ({info['average_length']:,.1f} a document)"),
+        ("on disk", f"{human_size(info['bytes'])} in {segments}"),
+        ("fields", ", ".join(fields[:12]) + (f", … ({len(fields)})" if len(fields) > 12 else "")),
+        ("analysis", _analysis(collection)),
+    ]
+    if info["deleted"]:
+        rows.insert(1, ("deleted", f"{info['deleted']:,} (their room is freed by merge)"))
+    if options.check:
+        rows.append(("checked", "every file is as it was written"))
+    print(info["folder"])
+    for name, value in rows:
+        print(f"  {name:<10} {value or '-'}")
+
+
+def _analysis(collection: Collection) -> str:
+    from likewise.text.analysis import Analysis
+
+    analysis, plain = collection.snapshot.analysis, Analysis()
+    parts = [f"language {analysis.language}", f"stemmer {analysis.stemmer_name}"]
+    for name in (
+        "stop",
+        "numbers",
+        "min_length",
+        "max_length",
+        "min_df",
+        "max_df",
+        "min_count",
+        "max_count",
+    ):
+        if getattr(analysis, name) != getattr(plain, name):
+            parts.append(f"{name} {getattr(analysis, name)}")
+    if analysis.stop_list:
+        parts.append(f"{len(analysis.stop_list)} stop words of its own")
+    return ", ".join(parts)
+
+
+def _show(options: argparse.Namespace) -> None:
+    import numpy as np
+
+    from likewise.app.library import Collection
+
+    collection = Collection(options.collection)
+    snapshot = collection.snapshot
+    doc = snapshot.find_doc(options.id)
+    document = snapshot.document(doc)
+    counts = snapshot.term_counts(np.array([doc]))
+    terms = dict(zip(snapshot.terms(counts.terms), counts.counts.tolist(), strict=True))
+    if options.json:
+        values: dict[str, Any] = document._asdict()
+        print_json(values | {"terms": terms, "sentences": snapshot.sentences(doc)})
+        return
+    if options.terms:
+        ranked = sorted(terms.items(), key=lambda item: (-item[1], item[0]))
+        print("\n".join(f"{count:>6}  {term}" for term, count in ranked))
+        return
+    if options.sentences:
+        print("\n".join(" ".join(sentence.split()) for sentence in snapshot.sentences(doc)))
+        return
+    print(document.title or document.id)
+    for name, value in [
+        ("id", document.id),
+        *document.fields.items(),
+        ("read from", document.place),
+    ]:
+        shown = ", ".join(map(str, value)) if isinstance(value, list) else str(value)
+        if shown:
+            print(f"  {name}: {' '.join(shown.split())}")
+    print(f"\n{document.text}")

@@ -1,0 +1,224 @@
+"""How do Python programs reach it? The same jobs as the command line, with the same names."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from itertools import chain
+from pathlib import Path
+from typing import Any
+
+from likewise.app.answers import Answer, Answers, one_line
+from likewise.collection.build import Resources
+from likewise.collection.snapshot import Snapshot, open_snapshot
+from likewise.collection.writer import Added, Writer, build
+from likewise.errors import SourceError, UsageError
+from likewise.evaluate.trec import Run
+from likewise.records import Document, Query
+from likewise.retrieve.explain import explain
+from likewise.retrieve.filters import Filter, allowed_docs
+from likewise.retrieve.models import BM25, Model, read_model
+from likewise.retrieve.search import Retriever
+from likewise.sources import Columns, open_source
+from likewise.stages.retrieval import Retrieve
+from likewise.stages.stage import Answered
+from likewise.text.analysis import Analysis
+
+Path_ = str | os.PathLike[str]
+Place = Path_ | Iterable[Document | Mapping[str, Any]]
+OnBad = Callable[[SourceError], None]
+
+_DEFAULT = BM25()
+_UNTITLED = 160
+
+
+class Collection:
+    """A stored collection of documents.
+
+    It shows its state as of the last change made through it, or the last `refresh`.
+    """
+
+    def __init__(self, folder: Path_) -> None:
+        self.folder = Path(folder)
+        self.refresh()
+
+    def refresh(self) -> None:
+        """See what other processes have changed."""
+        self._snapshot = open_snapshot(self.folder)
+        self._retrievers: dict[Model, Retriever] = {}
+
+    @property
+    def snapshot(self) -> Snapshot:
+        """The state that is being shown: terms, counts and statistics."""
+        return self._snapshot
+
+    def __len__(self) -> int:
+        return self._snapshot.n_docs
+
+    def __contains__(self, doc_id: object) -> bool:
+        return isinstance(doc_id, str) and bool(self._snapshot.find_docs([doc_id])[0] >= 0)
+
+    def __iter__(self) -> Iterator[Document]:
+        for _, document in self._snapshot.documents():
+            yield document
+
+    def __getitem__(self, doc_id: str) -> Document:
+        return self._snapshot.document(self._snapshot.find_doc(doc_id))
+
+    def __repr__(self) -> str:
+        return f"<Collection {str(self.folder)!r}: {len(self):,} documents>"
+
+    def search(
+        self,
+        query: str | Query,
+        *,
+        k: int = 10,
+        method: str | Model = _DEFAULT,
+        where: str | Filter | Sequence[str | Filter] = (),
+        explained: bool = False,
+    ) -> Answers:
+        """Find the k documents that best match a query, by words."""
+        query = Query("1", query) if isinstance(query, str) else query
+        stage = self.retrieve(method, k=k, where=where)
+        [answered] = stage([query])
+        return self.answers(answered, method=method, stage=stage if explained else None)
+
+    def retrieve(
+        self,
+        method: str | Model = _DEFAULT,
+        *,
+        k: int = 1000,
+        where: str | Filter | Sequence[str | Filter] = (),
+        threads: int = 1,
+    ) -> Retrieve:
+        """Give search by words as a stage, for pipelines: `c.retrieve("bm25") >> …`."""
+        model = read_model(method) if isinstance(method, str) else method
+        conditions = [where] if isinstance(where, str | Filter) else where
+        if model not in self._retrievers:
+            self._retrievers[model] = Retriever(self._snapshot, model)
+        return Retrieve(
+            self._retrievers[model],
+            k=k,
+            allowed=allowed_docs(self._snapshot, conditions),
+            threads=threads,
+        )
+
+    def run(
+        self,
+        queries: Iterable[Query],
+        *,
+        k: int = 1000,
+        method: str | Model = _DEFAULT,
+        where: str | Filter | Sequence[str | Filter] = (),
+        name: str = "",
+        threads: int = 0,
+    ) -> Run:
+        """Answer many queries, for evaluation or a TREC run file."""
+        stage = self.retrieve(method, k=k, where=where, threads=threads or os.cpu_count() or 1)
+        return self.as_run(stage(queries), name=name or repr(stage))
+
+    def as_run(self, answered: Iterable[Answered], *, name: str) -> Run:
+        """Turn what a pipeline of stages gave into a run."""
+        run = Run(name)
+        for query, ranking in answered:
+            doc_ids = self._snapshot.doc_ids(ranking.docs)
+            run.add(query.qid, zip(doc_ids, ranking.scores.tolist(), strict=True))
+        return run
+
+    def answers(
+        self, answered: Answered, *, method: str | Model = "", stage: Retrieve | None = None
+    ) -> Answers:
+        """Turn what a pipeline gave for one query into answers; with a stage, explained by it."""
+        query, ranking = answered
+        found = []
+        for doc, score in zip(ranking.docs.tolist(), ranking.scores.tolist(), strict=True):
+            document = self._snapshot.document(doc)
+            parts = explain(stage.retriever, stage.terms(query), doc) if stage else []
+            title = document.title or one_line(document.text[:_UNTITLED])
+            found.append(Answer(document.id, score, title, document.fields, tuple(parts)))
+        return Answers(found, query=query.text, method=str(method))
+
+    def add(
+        self,
+        *sources: Place,
+        replace: bool = False,
+        columns: Columns = Columns(),
+        format: str | None = None,
+        on_bad: OnBad | None = None,
+        resources: Resources = Resources(),
+    ) -> Added:
+        """Add documents, all or none; `on_bad` is told of what cannot be read, else it raises."""
+        documents = _documents(sources, columns, format, on_bad)
+        with Writer(self.folder) as writer:
+            added = writer.add(documents, replace=replace, resources=resources)
+        self.refresh()
+        return added
+
+    def delete(self, doc_ids: str | Sequence[str], *, missing_ok: bool = False) -> int:
+        """Delete documents by id, all or none; tell how many."""
+        with Writer(self.folder) as writer:
+            wanted = [doc_ids] if isinstance(doc_ids, str) else list(doc_ids)
+            deleted = writer.delete(wanted, missing_ok=missing_ok)
+        self.refresh()
+        return deleted
+
+    def merge(self, *, resources: Resources = Resources()) -> None:
+        """Merge all segments into one and drop what was deleted."""
+        with Writer(self.folder) as writer:
+            writer.merge(resources=resources)
+        self.refresh()
+
+    def info(self) -> dict[str, Any]:
+        """Describe the collection in plain values."""
+        s = self._snapshot
+        return {
+            "folder": str(self.folder),
+            "documents": s.n_docs,
+            "deleted": s.n_slots - s.n_docs,
+            "terms": s.n_terms,
+            "tokens": s.n_tokens,
+            "average_length": round(s.average_length, 2),
+            "segments": len(s.segments),
+            "bytes": s.n_bytes,
+            "fields": s.field_names(),
+            "analysis": s.analysis.to_json(),
+        }
+
+
+def open(folder: Path_) -> Collection:
+    """Open a collection."""
+    return Collection(folder)
+
+
+def index(
+    *sources: Place,
+    to: Path_,
+    analysis: Analysis = Analysis(),
+    columns: Columns = Columns(),
+    format: str | None = None,
+    replace: bool = False,
+    overwrite: bool = False,
+    on_bad: OnBad | None = None,
+    resources: Resources = Resources(),
+) -> Collection:
+    """Make a collection of documents."""
+    if not sources:
+        raise UsageError("nothing to index: name at least one source")
+    documents = _documents(sources, columns, format, on_bad)
+    build(
+        Path(to),
+        documents,
+        analysis=analysis,
+        overwrite=overwrite,
+        replace=replace,
+        resources=resources,
+    )
+    return Collection(to)
+
+
+def _documents(
+    sources: Sequence[Place], columns: Columns, format: str | None, on_bad: OnBad | None
+) -> Iterator[Document]:
+    # All are opened before the first is read, so that a misspelt name stops at once.
+    opened = [open_source(s, columns=columns, format=format, on_bad=on_bad) for s in sources]
+    return chain.from_iterable(opened)

@@ -1,0 +1,99 @@
+"""Options that several commands share, and how they are printed."""
+
+from __future__ import annotations
+
+import argparse
+import re
+import sys
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from likewise.collection.build import Resources
+
+Commands = Any
+Run = Callable[[argparse.Namespace], None]
+
+_UNITS = {"": 1, "K": 1 << 10, "M": 1 << 20, "G": 1 << 30, "T": 1 << 40}
+
+
+def command(
+    commands: Commands, name: str, run: Run, *, summary: str, manual: str
+) -> argparse.ArgumentParser:
+    """Add a command: its name, what it does in a line, and its manual."""
+    made: argparse.ArgumentParser = commands.add_parser(
+        name,
+        help=summary,
+        description=f"{summary[0].upper()}{summary[1:]}.",
+        epilog=manual,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    made.set_defaults(run=run)
+    return made
+
+
+def add_json(parser: argparse.ArgumentParser) -> None:
+    """Add --json."""
+    parser.add_argument("--json", action="store_true", help="print JSON instead of text")
+
+
+def add_resources(parser: argparse.ArgumentParser) -> None:
+    """Add --memory, --threads and --quiet."""
+    parser.add_argument(
+        "--memory", type=size, default=1 << 30, metavar="SIZE", help="memory budget (default 1G)"
+    )
+    parser.add_argument(
+        "--threads", type=whole, default=0, metavar="N", help="threads (default: all cores)"
+    )
+    parser.add_argument("--quiet", action="store_true", help="no progress on standard error")
+
+
+def resources(options: argparse.Namespace) -> Resources:
+    """Read what `add_resources` added."""
+    from likewise.collection.build import Resources
+
+    return Resources(memory=options.memory, threads=options.threads)
+
+
+def size(text: str) -> int:
+    """Read a size: 512M, 2G, 1000000."""
+    match = re.fullmatch(r"\s*(\d+(?:\.\d+)?)\s*([KMGT]?)B?\s*", text.upper())
+    if match is None:
+        raise argparse.ArgumentTypeError(f"{text!r} is not a size such as 512M or 2G")
+    value = int(float(match[1]) * _UNITS[match[2]])
+    if value < 16 << 20:
+        raise argparse.ArgumentTypeError(f"{text!r} is too little: at least 16M")
+    return value
+
+
+def whole(text: str) -> int:
+    """Read a whole number, not negative."""
+    if not re.fullmatch(r"\d{1,9}", text):
+        raise argparse.ArgumentTypeError(f"{text!r} is not a whole number")
+    return int(text)
+
+
+def positive(text: str) -> int:
+    """Read a whole number from 1 up."""
+    value = whole(text)
+    if value < 1:
+        raise argparse.ArgumentTypeError("it must be at least 1")
+    return value
+
+
+def print_json(value: Any) -> None:
+    """Print a value as JSON."""
+    import orjson
+
+    flags = orjson.OPT_INDENT_2 | orjson.OPT_SERIALIZE_NUMPY | orjson.OPT_APPEND_NEWLINE
+    sys.stdout.buffer.write(orjson.dumps(value, option=flags))
+    sys.stdout.buffer.flush()
+
+
+def human_size(n_bytes: float) -> str:
+    """Write a number of bytes for people."""
+    for unit in ("B", "KB", "MB", "GB"):
+        if n_bytes < 1024:
+            return f"{n_bytes:.0f} {unit}" if unit == "B" else f"{n_bytes:.1f} {unit}"
+        n_bytes /= 1024
+    return f"{n_bytes:.1f} TB"

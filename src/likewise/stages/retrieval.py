@@ -1,0 +1,49 @@
+"""Search by words as a stage."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from likewise.compiled import Bools
+from likewise.records import Query
+from likewise.retrieve.search import Retriever
+from likewise.stages.stage import Answered, Stage
+
+
+class Retrieve(Stage):
+    """Rank the documents of a collection for each query; earlier rankings are replaced."""
+
+    def __init__(
+        self,
+        retriever: Retriever,
+        *,
+        k: int = 1000,
+        allowed: Sequence[Bools] | None = None,
+        threads: int = 1,
+    ) -> None:
+        self.retriever = retriever
+        self.k = k
+        self._allowed = allowed
+        self._threads = threads
+
+    def apply(self, batch: Sequence[Answered]) -> list[Answered]:
+        """Search for the queries' terms."""
+        rankings = self.retriever.rank(
+            [self.terms(answered.query) for answered in batch],
+            k=self.k,
+            allowed=self._allowed,
+            threads=self._threads,
+        )
+        return [
+            Answered(answered.query, ranking)
+            for answered, ranking in zip(batch, rankings, strict=True)
+        ]
+
+    def terms(self, query: Query) -> Mapping[str, float]:
+        """Give the weighted terms of a query: its own, or those of its text."""
+        if query.terms is not None:
+            return query.terms
+        return self.retriever.collection.analyzer.counts(query.text)
+
+    def __repr__(self) -> str:
+        return f"{self.retriever.model}"

@@ -1,0 +1,97 @@
+"""How do steps make a search? Queries and rankings flow from stage to stage: `bm25 >> cut`."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from typing import NamedTuple
+
+import numpy as np
+
+from likewise.errors import UsageError
+from likewise.records import Query, Ranking
+
+NOTHING = Ranking(np.empty(0, np.int64), np.empty(0, np.float64))
+
+
+class Answered(NamedTuple):
+    """A query and the ranking it has so far (empty before the first retrieval)."""
+
+    query: Query
+    ranking: Ranking = NOTHING
+
+
+class Stage:
+    """A step of a search; a subclass says in `apply` what it does to queries with rankings."""
+
+    def apply(self, batch: Sequence[Answered]) -> list[Answered]:
+        """Take queries with the rankings so far; give as many, in the same order."""
+        raise UsageError(f"{type(self).__name__} does not say what it does: define apply")
+
+    def __call__(self, queries: str | Query | Iterable[str | Query | Answered]) -> list[Answered]:
+        """Run the stage on queries: texts, `Query` records, or the answers of another stage."""
+        if isinstance(queries, str | Query):
+            queries = [queries]
+        return self.apply([_answered(query, i) for i, query in enumerate(queries, 1)])
+
+    def __rshift__(self, other: Stage | Callable[[Answered], Answered]) -> Stage:
+        """Send what this stage gives through another, or through a function of one answer."""
+        return Chain((*_parts(self), *_parts(other if isinstance(other, Stage) else Each(other))))
+
+
+class Chain(Stage):
+    """Stages one after the other."""
+
+    def __init__(self, stages: Sequence[Stage]) -> None:
+        self.stages = tuple(stages)
+
+    def apply(self, batch: Sequence[Answered]) -> list[Answered]:
+        """Run every stage on what the last one gave."""
+        for stage in self.stages:
+            batch = stage.apply(batch)
+        return list(batch)
+
+    def __repr__(self) -> str:
+        return " >> ".join(map(repr, self.stages))
+
+
+class Each(Stage):
+    """A function of one answer, as a stage: to rewrite queries or re-rank."""
+
+    def __init__(self, function: Callable[[Answered], Answered]) -> None:
+        self.function = function
+
+    def apply(self, batch: Sequence[Answered]) -> list[Answered]:
+        """Call the function on each."""
+        return [self.function(answered) for answered in batch]
+
+    def __repr__(self) -> str:
+        return getattr(self.function, "__name__", repr(self.function))
+
+
+class Cut(Stage):
+    """Keep the k best documents."""
+
+    def __init__(self, k: int) -> None:
+        if k < 1:
+            raise UsageError(f"a cut-off must be at least 1, not {k}")
+        self.k = k
+
+    def apply(self, batch: Sequence[Answered]) -> list[Answered]:
+        """Cut each ranking."""
+        return [
+            Answered(query, Ranking(ranking.docs[: self.k], ranking.scores[: self.k]))
+            for query, ranking in batch
+        ]
+
+    def __repr__(self) -> str:
+        return f"Cut({self.k})"
+
+
+def _answered(query: str | Query | Answered, number: int) -> Answered:
+    if isinstance(query, Answered):
+        return query
+    return Answered(Query(str(number), query) if isinstance(query, str) else query)
+
+
+def _parts(stage: Stage) -> tuple[Stage, ...]:
+    return stage.stages if isinstance(stage, Chain) else (stage,)

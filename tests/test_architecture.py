@@ -1,0 +1,62 @@
+"""The rooms and their doors: imports run one way, and the exported names are pinned."""
+
+import ast
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import likewise
+
+SOURCE = Path(likewise.__file__).parent
+# A room may use those before it, and what stands outside all rooms.
+ROOMS = ["text", "sources", "collection", "retrieve", "stages", "evaluate", "app"]
+GROUND = {"errors", "records", "compiled", "notation"}
+
+
+def imported_modules(path):
+    for node in ast.walk(ast.parse(path.read_text("utf-8"))):
+        if isinstance(node, ast.ImportFrom) and node.module:
+            yield node.module
+        elif isinstance(node, ast.Import):
+            yield from (alias.name for alias in node.names)
+
+
+@pytest.mark.parametrize("room", ROOMS)
+def test_a_room_uses_only_the_rooms_before_it(room):
+    allowed = set(ROOMS[: ROOMS.index(room) + 1]) | GROUND
+    for path in (SOURCE / room).rglob("*.py"):
+        for module in imported_modules(path):
+            parts = module.split(".")
+            if parts[0] == "likewise" and len(parts) > 1:
+                assert parts[1] in allowed, f"{path.relative_to(SOURCE)} uses {module}"
+
+
+def test_every_folder_is_a_known_room():
+    folders = {path.name for path in SOURCE.iterdir() if (path / "__init__.py").exists()}
+    assert folders == set(ROOMS)
+
+
+def test_the_exported_names_resolve_and_are_pinned():
+    assert all(getattr(likewise, name) is not None for name in likewise.__all__)
+    assert set(likewise._HOME) == set(likewise.__all__)
+    assert dir(likewise) == sorted([*likewise.__all__, "__version__"])
+    with pytest.raises(AttributeError, match="nonsense"):
+        likewise.nonsense  # noqa: B018
+
+
+def test_help_needs_no_heavy_package():
+    code = (
+        "import sys; from likewise.app.cli import parser; parser().format_help();"
+        "heavy = {'numpy', 'numba', 'scipy', 'orjson', 'zstandard', 'pandas'} & set(sys.modules);"
+        "sys.exit(', '.join(sorted(heavy)) or 0)"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+
+
+def test_documentation_names_every_room():
+    architecture = (SOURCE.parent.parent / "ARCHITECTURE.md").read_text("utf-8")
+    for room in ROOMS:
+        assert f"`{room}/`" in architecture
