@@ -118,11 +118,12 @@ _OWN = ("rank", "doc_id", "score", "title")
 
 
 def _parts(parts: Sequence[Part]) -> str:
-    shown = [f"{part.term} {part.score:.4f}" for part in parts[:_SHOWN_PARTS]]
+    shown = [*parts[:_SHOWN_PARTS]]
     rest = parts[_SHOWN_PARTS:]
     if rest:
-        shown.append(f"{len(rest)} more {sum(part.score for part in rest):.4f}")
-    return " + ".join(shown).replace("+ -", "- ")
+        shown.append(Part(f"{len(rest)} more", sum(part.score for part in rest)))
+    signed = (f"{'-' if score < 0 else '+'} {term} {abs(score):.4f}" for term, score in shown)
+    return " ".join(signed).removeprefix("+ ")
 
 
 def one_line(text: str) -> str:

@@ -197,8 +197,9 @@ class Snapshot:
     def n_bytes(self) -> int:
         """How large the collection's files are."""
         entries = self.manifest.segments
-        parts = [*entries, *(entry.deleted for entry in entries if entry.deleted)]
-        return sum(seal.size for part in parts for seal in part.files.values())
+        files = [entry.files for entry in entries]
+        files += [entry.deleted.files for entry in entries if entry.deleted]
+        return sum(seal.size for part in files for seal in part.values())
 
     def field_names(self) -> list[str]:
         """List the metadata fields that any document has."""

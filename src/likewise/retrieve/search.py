@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import math
+import os
+from collections.abc import Iterable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
@@ -12,12 +14,14 @@ from likewise.collection.snapshot import Snapshot
 from likewise.compiled import Bools, Floats, Ints
 from likewise.errors import UsageError
 from likewise.records import Ranking
-from likewise.retrieve.kernels import order_heaps, search_batch
+from likewise.retrieve.best import NO_ANSWER, scores_and_docs
+from likewise.retrieve.kernels import Workspace, make_workspace, search_batch
 from likewise.retrieve.models import Model, QueryTerms
 
-# Beyond this many terms bounds add up to more than they save.
-LONGEST_PRUNED = 24
 _BATCH = 256
+_BATCH_ANSWERS = 1 << 20
+_CACHE_LIMIT = 200_000
+_LARGEST_WEIGHT = 1e30
 
 
 class Retriever:
@@ -28,6 +32,8 @@ class Retriever:
         self.model = model
         self._norms: dict[str, Floats] = {}
         self._best: dict[str, Floats] = {}
+        self._known: dict[str, tuple[int, int, int]] = {}
+        self._spaces: list[Workspace] = []
 
     def rank(
         self,
@@ -40,15 +46,20 @@ class Retriever:
     ) -> list[Ranking]:
         """Find the k best documents for each query, given as analysed terms with weights.
 
-        `allowed` masks the documents of each segment; pruning changes the time, not the answer.
+        `allowed` masks the documents of each segment; `threads` 0 is one for each core; pruning
+        changes the time, not the answer.
         """
         if k < 1:
             raise UsageError(f"k must be at least 1, not {k}")
-        batches = [queries[i : i + _BATCH] for i in range(0, len(queries), _BATCH)]
-        longest = LONGEST_PRUNED if prune else -1
+        if threads < 0:
+            raise UsageError(f"threads must be at least 1, or 0 for all cores, not {threads}")
+        threads = threads or os.cpu_count() or 1
+        k = min(k, max(self.collection.n_docs, 1))
+        size = min(_BATCH, -(-len(queries) // threads) or 1, max(_BATCH_ANSWERS // k, 1))
+        batches = [queries[i : i + size] for i in range(0, len(queries), size)]
 
         def rank_batch(batch: Sequence[Mapping[str, float]]) -> list[Ranking]:
-            return self._rank(batch, k, allowed, longest)
+            return self._rank(batch, k, allowed, prune)
 
         if threads == 1 or len(batches) < 2:
             return [ranking for batch in batches for ranking in rank_batch(batch)]
@@ -60,30 +71,30 @@ class Retriever:
         queries: Sequence[Mapping[str, float]],
         k: int,
         allowed: Sequence[Bools] | None,
-        longest: int,
+        prune: bool,
     ) -> list[Ranking]:
         bounds, terms, weights, factors, shares = self.weigh(queries)
-        k = min(k, max(self.collection.n_docs, 1))
-        heaps = (
-            np.empty((len(queries), k), np.float32),
-            np.empty((len(queries), k), np.int64),
-            np.zeros(len(queries), np.int64),
-        )
+        keys = np.full((len(queries), k), NO_ANSWER, np.int64)
+        sizes = np.zeros(len(queries), np.int64)
+        space = self._spaces.pop() if self._spaces else make_workspace()
         for i, segment in enumerate(self.collection.segments):
             if segment.n_docs == 0 or len(segment.postings.terms) == 0:
                 continue
+            rows = find_rows(segment.postings.terms, terms)
+            live = segment.live if allowed is None else allowed[i] & segment.live
             search_batch(
                 segment.postings,
                 (self.model.impact, self._segment_norms(segment)),
-                (bounds, find_rows(segment.postings.terms, terms), weights, factors, shares),
-                segment.live if allowed is None else allowed[i] & segment.live,
-                self.collection.bases[i],
-                heaps,
+                (bounds, rows, weights, factors, shares),
+                (live, self.collection.bases[i]),
+                (keys, sizes),
                 self._segment_best(segment),
-                longest,
+                prune,
+                space,
             )
-        order_heaps(heaps)
-        scores, docs, sizes = heaps
+        self._spaces.append(space)
+        keys.sort(axis=1)
+        scores, docs = scores_and_docs(keys[:, ::-1])
         return [
             Ranking(docs[q, :n].copy(), scores[q, :n].astype(np.float64))
             for q, n in enumerate(sizes.tolist())
@@ -92,40 +103,52 @@ class Retriever:
     def weigh(
         self, queries: Sequence[Mapping[str, float]]
     ) -> tuple[Ints, Ints, Floats, Floats, Floats]:
-        """Turn queries into the known terms of each, in descending order of weight."""
-        collection, model = self.collection, self.model
-        distinct = list({term for query in queries for term in query})
-        numbers = dict(zip(distinct, collection.find_terms(distinct).tolist(), strict=True))
-        owners = np.repeat(np.arange(len(queries)), [len(query) for query in queries])
-        terms = np.array([numbers[term] for query in queries for term in query], np.int64)
-        given = np.array([weight for query in queries for weight in query.values()], np.float64)
-        used, inverse = np.unique(terms, return_inverse=True)
-        doc_freqs, term_freqs = collection.frequencies(used)
-        admitted = (used >= 0) & collection.admitted(doc_freqs, term_freqs)
-        keep = admitted[inverse] & (given != 0) & np.isfinite(given)
-        owners, terms, given, inverse = owners[keep], terms[keep], given[keep], inverse[keep]
-        about = QueryTerms(owners, given, doc_freqs[inverse], term_freqs[inverse])
-        shares = np.zeros(len(queries), np.float32)
-        if len(terms) == 0:
-            return (
-                np.zeros(len(queries) + 1, np.int64),
-                terms,
-                *[np.empty(0, np.float32)] * 2,
-                shares,
-            )
-        if model.has_own_part:
-            shares = np.bincount(owners, given, len(queries)).astype(np.float32)
-        weighed = model.term_weights(about, collection.n_docs, collection.n_tokens)
-        weights = weighed.weights.astype(np.float32)
-        order = np.lexsort((terms, -weights, owners))
+        """Turn queries into the known terms of each, in the order in which scores are summed.
+
+        That is by descending weight, then the rarer term, then the term itself: none of which
+        depends on what was added and deleted before. Gives the bounds of the queries, the
+        terms' numbers, weights and factors, and the share of the documents' own part.
+        """
+        known = self._look_up({term for query in queries for term in query})
+        found = [
+            (owner, weight, *known[term])
+            for owner, query in enumerate(queries)
+            for term, weight in sorted(query.items())
+            if known[term][0] >= 0 and weight and math.fabs(weight) <= _LARGEST_WEIGHT
+        ]
+        owners, given, terms, doc_freqs, term_freqs = np.array(found, np.float64).reshape(-1, 5).T
+        owners = owners.astype(np.int64)
         bounds = np.searchsorted(owners, np.arange(len(queries) + 1))
+        shares = np.zeros(len(queries), np.float32)
+        if self.model.has_own_part:
+            shares = np.bincount(owners, given, len(queries)).astype(np.float32)
+        about = QueryTerms(owners, given, doc_freqs.astype(np.int64), term_freqs.astype(np.int64))
+        weighed = self.model.term_weights(about, self.collection.n_docs, self.collection.n_tokens)
+        weights = weighed.weights.astype(np.float32)
+        order = np.lexsort((doc_freqs, -weights, owners))
         return (
             bounds,
-            terms[order],
+            terms.astype(np.uint32)[order],
             weights[order],
             weighed.factors.astype(np.float32)[order],
             shares,
         )
+
+    def _look_up(self, terms: Iterable[str]) -> dict[str, tuple[int, int, int]]:
+        """Give the number (-1 where it is not searched for) and the frequencies of terms."""
+        known = self._known
+        new = [term for term in terms if term not in known]
+        if new:
+            if len(known) > _CACHE_LIMIT:
+                # A new one, as other threads may be reading the old.
+                known, new = {}, list(terms)
+            numbers = self.collection.find_terms(new)
+            doc_freqs, term_freqs = self.collection.frequencies(numbers)
+            numbers[~self.collection.admitted(doc_freqs, term_freqs)] = -1
+            table = (numbers.tolist(), doc_freqs.tolist(), term_freqs.tolist())
+            known.update(zip(new, zip(*table, strict=True), strict=True))
+            self._known = known
+        return known
 
     def norm(self, doc: int) -> np.float32:
         """Give a document's norm."""

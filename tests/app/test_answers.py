@@ -1,0 +1,37 @@
+from hypothesis import given
+from hypothesis import strategies as st
+
+from likewise.app.answers import Answer, Answers, display_width, one_line, shorten
+from likewise.retrieve.explain import Part
+
+
+def test_columns_line_up_with_wide_and_hostile_ids():
+    answers = Answers(
+        [
+            Answer("日本", 10.5, "波"),
+            Answer("with\nnewline and spaces", 1.25, "a\ttitle\x1b[31m in red", explanation=()),
+        ]
+    )
+    lines = answers.table(80).splitlines()
+    assert len(lines) == 3
+    assert "\x1b" not in answers.table(80)
+    starts = [
+        display_width(line[: line.index(text)])
+        for line, text in zip(lines, ["title", "波", "a title"], strict=True)
+    ]
+    assert len(set(starts)) == 1
+
+
+def test_long_explanations_are_summed_up_and_signs_read_well():
+    parts = (Part("a", 2.0), Part("b", -1.0), *(Part(f"t{i}", 0.25) for i in range(8)))
+    text = str(Answers([Answer("1", 3.0, "t", explanation=parts)]))
+    assert "= a 2.0000 - b 1.0000 + t0 0.2500" in text
+    assert "2 more 0.5000" in text
+
+
+@given(st.text(), st.integers(2, 60))
+def test_shortened_text_fits_and_is_one_printable_line(text, width):
+    short = shorten(text, width)
+    assert display_width(short) <= max(width, 1)
+    assert all(char.isprintable() for char in short)
+    assert "\n" not in one_line(text)

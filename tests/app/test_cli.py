@@ -1,0 +1,282 @@
+import json
+import os
+import re
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from likewise.app.cli import main
+
+ROOT = Path(__file__).parent.parent.parent
+PAPERS = """\
+{"id": "1999-17", "title": "Wing flutter", "text": "Flutter of wings. Oh.", "year": 1999}
+{"id": "2", "title": "Boundary layer", "text": "Transition of the boundary layer.", "year": 1961}
+{"id": "3", "title": "Heat", "text": "Heat transfer to a body.", "year": 1950}
+"""
+MORE = 'key,title,abstract,body\n7,Shocks,"A bow shock","before, a body"\n8,Jets,A jet,noise\n'
+QUERIES = '{"id": "a", "text": "flutter of wings"}\n{"id": "b", "text": "boundary layer"}\n'
+QRELS = "a 0 1999-17 1\nb 0 2 1\n"
+
+
+@pytest.fixture
+def here(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "papers.jsonl").write_text(PAPERS)
+    (tmp_path / "more.csv").write_text(MORE)
+    (tmp_path / "queries.jsonl").write_text(QUERIES)
+    (tmp_path / "qrels.txt").write_text(QRELS)
+    return tmp_path
+
+
+@pytest.fixture
+def call(here, capsys):
+    def call(*arguments):
+        code = main(arguments)
+        done = capsys.readouterr()
+        return code, done.out, done.err
+
+    return call
+
+
+@pytest.fixture
+def made(call):
+    assert call("index", "papers.jsonl", "--to", "papers.lw")[0] == 0
+    return call
+
+
+def run(*arguments, **options):
+    command = [sys.executable, "-m", "likewise", *arguments]
+    return subprocess.run(command, capture_output=True, text=True, check=False, **options)
+
+
+def test_index_reports_what_it_did(call):
+    code, out, err = call("index", "papers.jsonl", "--to", "papers.lw")
+    assert (code, err) == (0, "")
+    assert out.startswith("papers.lw: 3 documents added\nnow 3 documents, ")
+    code, out, _ = call("index", "papers.jsonl", "--to", "other.lw", "--json")
+    assert json.loads(out) | {"bytes": 0, "tokens": 0, "terms": 0} == {
+        "folder": "other.lw",
+        "added": 3,
+        "replaced": 0,
+        "skipped": 0,
+        "documents": 3,
+        "terms": 0,
+        "tokens": 0,
+        "bytes": 0,
+    }
+
+
+def test_search_prints_a_table_or_json(made):
+    code, out, err = made("search", "papers.lw", "wing", "flutter", "--explain")
+    assert (code, err) == (0, "")
+    assert re.search(r"1 +\d+\.\d{4}  1999-17  Wing flutter\n +=", out)
+    values = json.loads(made("search", "papers.lw", "wing flutter", "--json")[1])
+    assert values["query"] == "wing flutter"
+    assert values["answers"][0]["doc_id"] == "1999-17"
+    assert values["answers"][0]["rank"] == 1
+
+
+def test_search_with_filters_and_methods(made):
+    out = made("search", "papers.lw", "wing heat layer", "--filter", "year>=1960", "--json")[1]
+    assert {a["doc_id"] for a in json.loads(out)["answers"]} == {"1999-17", "2"}
+    for method in ("bm25(k1=2.0)", "ql", "ql-jm(lam=0.3)", "tfidf"):
+        out = made("search", "papers.lw", "wing", "--method", method, "--json")[1]
+        assert json.loads(out)["answers"][0]["doc_id"] == "1999-17"
+
+
+def test_a_query_of_stop_words_says_so(made):
+    code, out, err = made("search", "papers.lw", "of the")
+    assert code == 0
+    assert out == "no document matches\n"
+    assert "no word that is searched for" in err
+
+
+def test_add_delete_merge_info_show(made):
+    code, out, _ = made("add", "papers.lw", "more.csv", "--id", "key", "--text", "abstract,body")
+    assert code == 0
+    assert "2 documents added" in out
+    assert made("delete", "papers.lw", "7")[1] == "1 document deleted from papers.lw\n"
+    info = json.loads(made("info", "papers.lw", "--json")[1])
+    assert (info["documents"], info["deleted"], info["segments"]) == (4, 1, 2)
+    assert "1 (their room is freed by merge)" in made("info", "papers.lw")[1]
+    assert made("merge", "papers.lw")[1] == "papers.lw: 2 segments became 1\n"
+    info = made("info", "papers.lw", "--check")[1]
+    assert "every file is as it was written" in info
+    assert "deleted" not in info
+    shown = made("show", "papers.lw", "8")[1]
+    assert shown.startswith("Jets\n  id: 8\n  read from: more.csv:3\n\nA jet\n\nnoise")
+    assert made("show", "papers.lw", "1999-17", "--sentences")[1].splitlines() == [
+        "Wing flutter",
+        "Flutter of wings.",
+        "Oh.",
+    ]
+    assert made("show", "papers.lw", "1999-17", "--terms")[1].splitlines()[0].split() == [
+        "2",
+        "flutter",
+    ]
+    assert json.loads(made("show", "papers.lw", "8", "--json")[1])["terms"]["jet"] == 2
+
+
+def test_delete_by_file_and_missing_ids(made, here):
+    (here / "gone.txt").write_text("2\nnowhere\n")
+    code, _, err = made("delete", "papers.lw", "--from", "gone.txt")
+    assert code == 2
+    assert "'nowhere'; nothing was deleted" in err
+    code, out, _ = made("delete", "papers.lw", "--from", "gone.txt", "--missing-ok", "--json")
+    assert json.loads(out) == {"deleted": 1}
+    assert made("delete", "papers.lw")[0] == 2
+
+
+def test_run_then_eval(made, here):
+    code, out, _ = made("run", "papers.lw", "--queries", "queries.jsonl")
+    assert code == 0
+    assert out.splitlines()[0].split()[:4] == ["a", "Q0", "1999-17", "1"]
+    (here / "bm25.run").write_text(out)
+    (here / "ql.run").write_text(
+        made("run", "papers.lw", "--queries", "queries.jsonl", "--method", "ql")[1]
+    )
+    code, out, _ = made("eval", "--qrels", "qrels.txt", "bm25.run", "ql.run")
+    assert code == 0
+    assert "bm25" in out
+    values = json.loads(
+        made("eval", "--qrels", "qrels.txt", "bm25.run", "--measures", "AP RR", "--json")[1]
+    )
+    assert values["measures"] == ["AP", "RR"]
+    assert made("eval", "--qrels", "qrels.txt", "bm25.run", "--csv")[1].count("\n") >= 2
+    per_query = made("eval", "--qrels", "qrels.txt", "bm25.run", "--measures", "AP", "--per-query")[
+        1
+    ]
+    assert per_query == "a\tbm25\tAP\t1.000000\nb\tbm25\tAP\t1.000000\n"
+    values = json.loads(
+        made("run", "papers.lw", "--queries", "queries.jsonl", "--json", "-k", "1")[1]
+    )
+    assert [len(ranking) for ranking in values["queries"].values()] == [1, 1]
+
+
+def test_bad_lines_stop_or_are_skipped_and_counted(call, here):
+    (here / "bad.jsonl").write_text('{"id": "1", "text": "x"}\nnonsense\n')
+    code, out, err = call("index", "bad.jsonl", "--to", "bad.lw")
+    assert (code, out) == (1, "")
+    assert err.startswith("likewise: bad.jsonl:2: ")
+    assert not (here / "bad.lw").exists()
+    code, out, err = call("index", "bad.jsonl", "--to", "bad.lw", "--skip-bad")
+    assert code == 0
+    assert "1 documents added, 1 skipped" in out
+    assert "skipped: bad.jsonl:2: " in err
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["search", "nowhere.lw", "x"], "nowhere.lw does not exist; make one with: likewise index"),
+        (["search", "papers.jsonl", "x"], "papers.jsonl is not a collection"),
+        (["index", "nowhere.jsonl", "--to", "x.lw"], "there is no file or folder 'nowhere.jsonl'"),
+        (["index", "papers.jsonl", "--to", "papers.jsonl"], "is a file"),
+        (["index", "papers.jsonl", "--to", "x.lw", "--language", "klingon"], "no stemmer"),
+        (["index", "papers.jsonl", "--to", "x.lw", "--stop-file", "nowhere"], "words of nowhere"),
+        (["index", "papers.jsonl", "--to", "x.lw", "--max-df", "7"], "max_df is a share"),
+        (["index", "papers.jsonl", "--to", "x.lw", "--id", "key"], "papers.jsonl:1: "),
+        (["eval", "--qrels", "nowhere.txt", "x.run"], "nowhere.txt"),
+        (["eval", "--qrels", "qrels.txt", "x.run", "--measures", "XP"], "XP"),
+        (["eval", "--qrels", "qrels.txt", "papers.jsonl"], "papers.jsonl:1"),
+    ],
+)  # fmt: skip
+def test_what_goes_wrong_is_said_in_a_line(call, arguments, message):
+    code, out, err = call(*arguments)
+    assert code in (1, 2)
+    assert out == ""
+    assert err.startswith("likewise: ")
+    assert err.count("\n") == 1
+    assert message in err
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [[], ["nonsense"], ["search"], ["index", "x"], ["search", "x", "y", "-k", "0"],
+     ["index", "x", "--to", "y", "--memory", "lots"],
+     ["index", "x", "--to", "y", "--threads", "-1"]],
+)  # fmt: skip
+def test_usage_errors_exit_with_2(arguments, capsys):
+    with pytest.raises(SystemExit) as stopped:
+        main(arguments)
+    assert stopped.value.code == 2
+    assert "usage: likewise" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    "command", ["index", "add", "delete", "merge", "info", "show", "search", "run", "eval", "demo"]
+)
+def test_every_command_has_a_manual(command, capsys):
+    with pytest.raises(SystemExit) as stopped:
+        main([command, "--help"])
+    assert stopped.value.code == 0
+    out = capsys.readouterr().out
+    assert out.startswith(f"usage: likewise {command}")
+    assert len(out.splitlines()) > 10
+
+
+def test_standard_input_and_a_closed_pipe(here):
+    done = run("index", "-", "--to", "stdin.lw", input=PAPERS, cwd=here)
+    assert done.returncode == 0, done.stderr
+    assert "3 documents added" in done.stdout
+    command = f"{sys.executable} -m likewise run stdin.lw --queries queries.jsonl | head -1"
+    done = subprocess.run(
+        command, shell=True, capture_output=True, text=True, check=False, cwd=here
+    )
+    assert done.returncode == 0
+    assert done.stderr == ""
+
+
+def test_an_interrupt_is_clean(here):
+    """Ctrl-C while documents are still coming in."""
+    command = [sys.executable, "-m", "likewise", "index", "-", "--to", "slow.lw"]
+    process = subprocess.Popen(
+        command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE, cwd=here
+    )
+    process.stdin.write(PAPERS.encode())
+    process.stdin.flush()
+    deadline = time.monotonic() + 60
+    while not (here / "slow.lw" / "manifest.json").exists() and time.monotonic() < deadline:
+        time.sleep(0.05)
+    process.send_signal(signal.SIGINT)
+    _, err = process.communicate(timeout=60)
+    assert process.returncode == 130
+    assert err.decode().startswith("likewise: interrupted")
+    assert not (here / "slow.lw").exists()
+
+
+def test_the_commands_of_the_readme_work_as_written(here):
+    text = (ROOT / "README.md").read_text("utf-8")
+    block = text.partition("## On the command line")[2].partition("```sh\n")[2].partition("```")[0]
+    environment = os.environ | {
+        "PATH": f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
+    }
+    for line in block.strip().splitlines():
+        assert line.startswith("likewise ")
+        done = subprocess.run(
+            line, shell=True, capture_output=True, text=True, check=False, cwd=here, env=environment
+        )
+        assert done.returncode == 0, f"{line}\n{done.stderr}"
+        assert done.stdout or ">" in line
+
+
+def test_the_python_of_the_readme_works_as_written(here, capsys):
+    text = (ROOT / "README.md").read_text("utf-8")
+    code = text.partition("```python\n")[2].partition("```")[0]
+    assert len(code.strip().splitlines()) <= 12
+    exec(compile(code, "README.md", "exec"), {})
+    out = capsys.readouterr().out
+    assert "Boundary layer" in out
+    assert "fused" in out
+
+
+def test_the_demo_builds_searches_and_measures(here, capsys):
+    assert main(["demo", "--to", "demo.lw", "--quiet"]) == 0
+    out = capsys.readouterr().out
+    assert "scipy.signal.butter" in out
+    assert re.search(r"^bm25 +0\.3", out, re.MULTILINE)
+    assert main(["demo", "--to", "demo.lw", "--quiet"]) == 0

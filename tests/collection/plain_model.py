@@ -1,0 +1,145 @@
+"""What a collection must say, worked out from its documents in plain Python."""
+
+from __future__ import annotations
+
+from collections import Counter
+
+import numpy as np
+
+from likewise.collection.build import content
+from likewise.records import Document
+from likewise.text.analysis import Analysis, Analyzer
+
+WORDS = [
+    "alpha",
+    "beta",
+    "gamma",
+    "delta",
+    "running",
+    "runs",
+    "jumped",
+    "中文字",
+    "café",
+    "the",
+    "of",
+    "x1",
+    "2024",
+]
+ASKED = {"year": ["1", "2.5", "2024"], "tag": ["red", "blue", "*"], "odd": ["é"]}
+
+
+def made(rng, doc_id):
+    """A random document."""
+    words = [rng.choice(WORDS) for _ in range(rng.randrange(30))]
+    fields = {}
+    if rng.random() < 0.7:
+        fields["year"] = rng.choice([1, 2.5, 2024, True, "1", None])
+    if rng.random() < 0.5:
+        fields["tag"] = rng.choice(["red", "blue", ["red", "blue"], []])
+    if rng.random() < 0.1:
+        fields["odd"] = "é"
+    title = rng.choice(["", "A title. Of two"])
+    return Document(doc_id, title, rng.choice([" ", ". ", "\n\n"]).join(words), fields)
+
+
+def expected(documents, analysis=Analysis()):
+    """The state of a collection of these documents."""
+    analyzer = Analyzer(analysis)
+    counts = {d.id: Counter(analyzer.terms(content(d))) for d in documents}
+    doc_freqs, term_freqs = Counter(), Counter()
+    for terms in counts.values():
+        doc_freqs.update(terms.keys())
+        term_freqs.update(terms)
+    return {
+        "documents": list(documents),
+        "ids": [d.id for d in documents],
+        "n_docs": len(documents),
+        "n_tokens": sum(term_freqs.values()),
+        "lengths": [sum(terms.values()) for terms in counts.values()],
+        "counts": [dict(terms) for terms in counts.values()],
+        "doc_freqs": dict(doc_freqs),
+        "term_freqs": dict(term_freqs),
+        "texts": [content(d) for d in documents],
+        "having": {
+            (field, value): [d.id for d in documents if has(d.fields.get(field), value)]
+            for field, values in ASKED.items()
+            for value in values
+        },
+    }
+
+
+def has(value, asked):
+    """Whether metadata holds a value, or (for *) anything that can be asked for."""
+    members = value if isinstance(value, list) else [value]
+    texts = [m for m in members if isinstance(m, str)]
+    numbers = [float(m) for m in members if isinstance(m, int | float)]
+    if asked == "*":
+        return bool(texts or numbers)
+    try:
+        return asked in texts or float(asked) in numbers
+    except ValueError:
+        return asked in texts
+
+
+def state(snapshot):
+    """The same, asked of a collection."""
+    docs = snapshot.live_docs()
+    every = np.arange(snapshot.n_terms)
+    names = snapshot.terms(every)
+    assert snapshot.find_terms(names).tolist() == every.tolist()
+    doc_freqs, term_freqs = snapshot.frequencies(every)
+    bounds, terms, counts = snapshot.term_counts(docs)
+    per_doc = []
+    for a, b in zip(bounds[:-1].tolist(), bounds[1:].tolist(), strict=True):
+        per_doc.append({names[t]: c for t, c in zip(terms[a:b], counts[a:b].tolist(), strict=True)})
+    ids = snapshot.doc_ids(docs)
+    assert snapshot.find_docs(ids).tolist() == docs.tolist()
+    assert [doc for doc, _ in snapshot.documents()] == docs.tolist()
+    postings = Counter()
+    for segment in snapshot.segments:
+        for term, found in read_postings(segment.postings).items():
+            postings[names[term]] += sum(count for doc, count in found if segment.live[doc])
+    found = {
+        "documents": [document for _, document in snapshot.documents()],
+        "ids": ids,
+        "n_docs": snapshot.n_docs,
+        "n_tokens": snapshot.n_tokens,
+        "lengths": snapshot.lengths(docs).tolist(),
+        "counts": per_doc,
+        "doc_freqs": {n: df for n, df in zip(names, doc_freqs.tolist(), strict=True) if df},
+        "term_freqs": {n: tf for n, tf in zip(names, term_freqs.tolist(), strict=True) if tf},
+        "texts": ["".join(snapshot.sentences(doc)) for doc in docs.tolist()],
+        "having": {
+            (field, value): having(snapshot, field, value)
+            for field, values in ASKED.items()
+            for value in values
+        },
+    }
+    assert {term: n for term, n in postings.items() if n} == found["term_freqs"]
+    assert found["documents"] == [snapshot.document(doc) for doc in docs.tolist()]
+    return found
+
+
+def having(snapshot, field, value):
+    """The ids of the documents with some metadata."""
+    masks = [
+        (s.fields.present(field) if value == "*" else s.fields.equal(field, value)) & s.live
+        for s in snapshot.segments
+    ]
+    return snapshot.doc_ids(np.flatnonzero(np.concatenate([np.empty(0, np.bool_), *masks])))
+
+
+def read_postings(postings):
+    """Postings as a dictionary from term to its (document, count) pairs."""
+    large = dict(zip(postings.large_at.tolist(), postings.large_counts.tolist(), strict=True))
+    found = {}
+    for row, term in enumerate(postings.terms.tolist()):
+        pairs = found[term] = []
+        for entry in range(int(postings.entry_bounds[row]), int(postings.entry_bounds[row + 1])):
+            base = int(postings.entry_blocks[entry]) << 16
+            for at in range(int(postings.starts[entry]), int(postings.starts[entry + 1])):
+                count = int(postings.counts[at])
+                assert (count == 255) == (at in large)
+                pairs.append((base + int(postings.docs[at]), large.get(at, count)))
+        assert sum(count for _, count in pairs) == int(postings.term_freqs[row])
+    return found

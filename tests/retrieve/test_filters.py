@@ -1,0 +1,94 @@
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import likewise as lw
+from likewise.errors import UsageError
+
+DOCUMENTS = [
+    {"id": "a", "text": "word", "year": 1990, "kind": "red", "tags": ["x", "y"], "open": True},
+    {"id": "b", "text": "word", "year": 2000.5, "kind": "blue|green", "tags": ["y"], "open": False},
+    {"id": "c", "text": "word", "kind": "red", "year": "unknown"},
+    {"id": "d", "text": "word", "year": -3},
+]
+
+
+@pytest.fixture(scope="module")
+def collection(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("filters") / "c.lw"
+    c = lw.index(DOCUMENTS[:2], to=folder)
+    c.add(DOCUMENTS[2:])
+    return c
+
+
+@pytest.mark.parametrize(
+    ("where", "expected"),
+    [
+        ("kind=red", "ac"),
+        ("kind!=red", "bd"),
+        (r"kind=blue\|green", "b"),
+        (r"kind=red|blue\|green", "abc"),
+        ("kind=*", "abc"),
+        ("kind!=*", "d"),
+        ("year=1990", "a"),
+        ("year=1990.0", "a"),
+        ("year>=1990", "ab"),
+        ("year>1990", "b"),
+        ("year<=1990", "ad"),
+        ("year<1990", "d"),
+        ("year=unknown", "c"),
+        ("year>=u", "c"),
+        ("year<v", "c"),
+        ("tags=y", "ab"),
+        ("tags=x", "a"),
+        ("tags!=x", "bcd"),
+        ("open=true", "a"),
+        ("open=False", "b"),
+        (["kind=red", "year=*"], "ac"),
+        (["kind=red", "year>0"], "a"),
+        (" year >= 1990 ", "ab"),
+        ([], "abcd"),
+    ],
+)
+def test_conditions(collection, where, expected):
+    found = collection.search("word", where=where)
+    assert sorted(answer.doc_id for answer in found) == list(expected)
+
+
+def test_a_field_that_no_document_has_is_an_error_that_lists_the_fields(collection):
+    with pytest.raises(UsageError, match="'colour'; the fields are kind, open, tags, year"):
+        collection.search("word", where="colour=red")
+
+
+@pytest.mark.parametrize("text", ["", "year", "=3", "year>1|2"])
+def test_what_is_no_condition_is_an_error(text):
+    with pytest.raises(UsageError, match="filter"):
+        lw.Filter.read(text)
+
+
+@given(
+    st.text(st.characters(blacklist_characters="=<>!|\\", blacklist_categories=["Cs"]), min_size=1)
+    .map(str.strip)
+    .filter(bool),
+    st.sampled_from(["=", "!="]),
+    st.lists(
+        st.text(st.characters(blacklist_characters="\\", blacklist_categories=["Cs"]))
+        .map(str.strip)
+        .filter(lambda value: not value.startswith("=")),
+        min_size=1,
+    ),
+)
+def test_what_prints_reads_back(field, operator, values):
+    condition = lw.Filter(field, operator, tuple(values))
+    again = lw.Filter.read(str(condition))
+    assert (again.field, again.operator) == (field, operator)
+    assert again.values == tuple(values) or str(again) == str(condition).rstrip()
+
+
+@given(st.text())
+def test_any_text_reads_or_is_a_usage_error(text):
+    try:
+        condition = lw.Filter.read(text)
+    except UsageError:
+        return
+    assert condition.field

@@ -1,0 +1,153 @@
+from __future__ import annotations
+
+import re
+from itertools import pairwise
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from likewise.text import chunks
+from likewise.text.chunks import cut
+from likewise.text.table import Strings
+
+ASCII = st.text(st.characters(max_codepoint=127), max_size=200)
+
+
+def tokens(texts):
+    """The chunks of each text, as bytes."""
+    found = cut(texts)
+    words = found.distinct.all()
+    numbers = [words[token] for token in found.tokens.tolist()]
+    bounds = found.token_bounds.tolist()
+    return [numbers[a:b] for a, b in pairwise(bounds)]
+
+
+def sentences(text):
+    """The sentences of one text."""
+    data = text.encode()
+    ends = np.cumsum(cut([data]).sentences).tolist()
+    return [data[a:b].decode() for a, b in zip([0, *ends], ends, strict=False)]
+
+
+@given(st.lists(ASCII, max_size=8))
+def test_chunks_of_ascii_equal_a_regular_expression(texts):
+    expected = [re.findall("[a-z0-9]+", text.lower()) for text in texts]
+    found = tokens([text.encode() for text in texts])
+    assert [[chunk.decode() for chunk in text] for text in found] == expected
+
+
+@given(st.lists(st.binary(max_size=120), max_size=6))
+def test_any_bytes_are_cut_and_sentences_cover_them(texts):
+    found = cut(texts)
+    assert len(found.token_bounds) == len(found.sentence_bounds) == len(texts) + 1
+    assert len(found.token_sentences) == len(found.tokens)
+    distinct = found.distinct.all()
+    assert len(set(distinct)) == len(distinct)
+    assert all(distinct)
+    for i, text in enumerate(texts):
+        lengths = found.sentences[found.sentence_bounds[i] : found.sentence_bounds[i + 1]]
+        assert int(lengths.sum()) == len(text)
+        assert (lengths > 0).all()
+        owners = found.token_sentences[found.token_bounds[i] : found.token_bounds[i + 1]]
+        assert (
+            (owners >= found.sentence_bounds[i]) & (owners < found.sentence_bounds[i + 1])
+        ).all()
+
+
+@given(st.lists(st.text(max_size=60), max_size=5))
+def test_a_batch_equals_its_texts_one_by_one(texts):
+    data = [text.encode("utf-8", "replace") for text in texts]
+    assert tokens(data) == [tokens([text])[0] for text in data]
+    together = cut(data)
+    alone = [cut([text]).sentences.tolist() for text in data]
+    assert together.sentences.tolist() == [length for text in alone for length in text]
+
+
+@given(st.text(max_size=80))
+def test_each_token_stands_in_its_sentence(text):
+    data = text.encode("utf-8", "replace")
+    found = cut([data])
+    ends = np.cumsum(found.sentences).tolist()
+    by_sentence = [data[a:b] for a, b in zip([0, *ends], ends, strict=False)]
+    again = [chunk for sentence in by_sentence for chunk in tokens([sentence])[0]]
+    assert again == tokens([data])[0]
+    owners = [i for i, s in enumerate(by_sentence) for _ in tokens([s])[0]]
+    assert found.token_sentences.tolist() == owners
+
+
+@given(st.text(max_size=80))
+def test_sentences_end_between_characters(text):
+    assert (
+        "".join(sentences(text.encode("utf-8", "replace").decode()))
+        == text.encode("utf-8", "replace").decode()
+    )
+
+
+def test_many_distinct_chunks_grow_the_table():
+    words = [f"w{i}" for i in range(50_000)]
+    text = " ".join(words + words[::-1]).encode()
+    assert [chunk.decode() for chunk in tokens([text])[0]] == words + words[::-1]
+
+
+@pytest.mark.parametrize(
+    "expected",
+    [
+        [],
+        ["One."],
+        ["One. ", "Two."],
+        ["Really? ", "Yes! ", "Good."],
+        ["Dr. Smith met Mr. Jones. ", "They spoke."],
+        ["See Fig. 3 and Eq. 14. ", "Then stop."],
+        ["It was J. R. R. Tolkien. ", "He wrote."],
+        ["Use tools, e.g. Hammers, i.e. Things. ", "Done."],
+        ["Pi is 3.14159 or so. ", "Version 2.0.1 is out."],
+        ['He said "stop." ', "Then he left."],
+        ["She asked (why?) ", "Nobody knew."],
+        ["He said “stop.” ", "Then he left."],
+        ["It ended. then went on. ", "Then stopped."],
+        ["a title\n\n", "its text. ", "More"],
+        ["a title\r\n \t\r\n", "its text"],
+        ["one line\nand the next"],
+        [". the first one . ", "the second . ", "the third ."],
+        ["Wait... ", "What?! ", "No."],
+        ["今日は。", "元気ですか？", "はい！", "終わり"],
+        ["visit example.com now. ", "Please."],
+        ["   leading space. ", "Rest.   "],
+        ["..."],
+        ["   "],
+        ["Smith et al. Showed this. ", "Later work agreed."],
+        ["Control characters are space. \x00", "Nul bytes. ", "Pass"],
+    ],
+)
+def test_sentence_boundaries(expected):
+    assert sentences("".join(expected)) == expected
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("naïve café", ["naïve", "café"]),
+        ("don’t “quote” a—b…c", ["don", "t", "quote", "a", "b", "c"]),
+        ("a\u00a0b «c»", ["a", "b", "c"]),
+        ("你好，世界。", ["你好", "世界"]),
+        ("ok\u200cok", ["ok\u200cok"]),
+        ("É", ["É"]),
+        ("snake_case x-y", ["snake", "case", "x", "y"]),
+    ],
+)
+def test_chunks_beyond_ascii(text, expected):
+    assert [chunk.decode() for chunk in tokens([text.encode()])[0]] == expected
+
+
+def test_hash_all_equals_hashing_one_by_one():
+    words = [b"", b"a", b"abc", bytes(range(256))]
+    mask = (1 << 64) - 1
+    expected = []
+    for word in words:
+        h = 0xCBF29CE484222325
+        for byte in word:
+            h = ((h ^ byte) * 0x100000001B3) & mask
+        expected.append(h ^ (h >> 32))
+    assert chunks._hash_all(*Strings.of(words)).tolist() == expected
