@@ -75,10 +75,10 @@ class Progress:
                 self._show(measured)
             yield item
 
-    def note(self, text: str) -> None:
-        """Say what is being done now, where the work has become long enough to talk of."""
-        if not self._quiet and (self._shown or self.elapsed > _PATIENCE):
-            self._write(text)
+    def advance(self, count: int, *, measured: Measured | None = None) -> None:
+        """Note that so many more are done."""
+        self.count += count
+        self._show(measured)
 
     def _show(self, measured: Measured | None) -> None:
         now = time.monotonic()

@@ -35,7 +35,7 @@ from likewise.text.table import Strings, make_slots
 _BATCH_BYTES = 1 << 20
 _BATCH_DOCS = 4096
 _BYTES_PER_DOC = 64
-_OFFSET_LIMIT = (1 << 32) - (1 << 28)
+OFFSET_LIMIT = (1 << 32) - (1 << 28)
 
 
 @dataclass(frozen=True)
@@ -134,7 +134,7 @@ class SegmentBuilder:
     @property
     def is_full(self) -> bool:
         """Whether offsets come near the limit of their four bytes."""
-        return max(self._forward.size, self._n_tokens, self._n_bytes) > _OFFSET_LIMIT
+        return max(self._forward.size, self._n_tokens, self._n_bytes) > OFFSET_LIMIT
 
     def add(self, batch: Prepared, ids: Strings, lexicon: Lexicon) -> None:
         """Append a batch."""

@@ -9,6 +9,7 @@ import zlib
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
+from tokenize import TokenError
 from types import TracebackType
 from typing import Any, BinaryIO, NamedTuple, Self
 
@@ -97,7 +98,7 @@ def map_array(path: Path) -> NDArray[Any]:
     """
     try:
         return np.asarray(np.load(path, mmap_mode="c"))
-    except (ValueError, EOFError, SyntaxError) as error:
+    except (ValueError, TypeError, EOFError, SyntaxError, TokenError) as error:
         raise DamagedError(
             f"{path}: not a readable array ({error}); restore it from a copy"
         ) from None

@@ -6,15 +6,17 @@ they are, because term numbers are the collection's.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 import numpy as np
 
-from likewise.collection.build import SegmentBuilder
+from likewise.collection.build import OFFSET_LIMIT, SegmentBuilder
 from likewise.collection.documents import compress
 from likewise.collection.manifest import SegmentEntry
 from likewise.collection.segment import Segment
 from likewise.compiled import Bytes, Ints, Offsets, kernel
+
+Watch = Callable[[int], None]
 
 _WIDTH = 8
 
@@ -38,7 +40,20 @@ def next_run(segments: Sequence[SegmentEntry]) -> tuple[int, int] | None:
     return first, len(segments)
 
 
-def copy_segment(segment: Segment, builder: SegmentBuilder) -> None:
+def all_runs(segments: Sequence[SegmentEntry]) -> list[tuple[int, int]]:
+    """Choose the neighbours to merge into as few segments as the limit of their offsets allows."""
+    runs: list[tuple[int, int]] = []
+    first, size = 0, 0
+    for i, entry in enumerate(segments):
+        more = max(entry.files["forward.npy"].size, entry.n_tokens)
+        if i > first and size + more > OFFSET_LIMIT:
+            runs.append((first, i))
+            first, size = i, 0
+        size += more
+    return [*runs, (first, len(segments))] if segments else []
+
+
+def copy_segment(segment: Segment, builder: SegmentBuilder, watch: Watch | None = None) -> None:
     """Append a segment's live documents; damage must not be copied under a new checksum."""
     segment.check()
     for block in range(segment.documents.n_blocks):
@@ -55,6 +70,8 @@ def copy_segment(segment: Segment, builder: SegmentBuilder) -> None:
             lengths=segment.lengths[rows],
             records=_copy(segment.forward, segment.forward_offsets, rows),
         )
+        if watch is not None:
+            watch(len(kept))
 
 
 @kernel

@@ -28,7 +28,7 @@ from likewise.collection.manifest import (
     read_manifest,
     write_manifest,
 )
-from likewise.collection.merge import copy_segment, next_run
+from likewise.collection.merge import Watch, all_runs, copy_segment, next_run
 from likewise.collection.segment import Segment
 from likewise.collection.snapshot import SEGMENTS, Snapshot, open_snapshot
 from likewise.collection.tombstones import bury
@@ -183,12 +183,16 @@ class Writer:
                 self.commit(self.bury(snapshot, docs))
             return len(docs)
 
-    def merge(self, *, resources: Resources = Resources()) -> int:
-        """Merge all segments into one without deleted documents; tell how many there were."""
+    def merge(self, *, resources: Resources = Resources(), watch: Watch | None = None) -> int:
+        """Merge all segments into one without deleted documents; tell how many there were.
+
+        Beyond about four billion tokens one becomes several. `watch` is told of documents copied.
+        """
         segments = self.manifest.segments
-        if len(segments) > 1 or any(entry.deleted for entry in segments):
-            with storage_errors(self.folder):
-                self._merge(0, len(segments), resources)
+        with storage_errors(self.folder):
+            for first, last in reversed(all_runs(segments)):
+                if last - first > 1 or segments[first].deleted:
+                    self._merge(first, last, resources, watch)
         return len(segments)
 
     def commit(self, segments: Sequence[SegmentEntry]) -> None:
@@ -212,7 +216,9 @@ class Writer:
             entries[owner] = bury(snapshot.segments[owner], locals_, root, self.next_name())
         return entries
 
-    def _merge(self, first: int, last: int, resources: Resources) -> None:
+    def _merge(
+        self, first: int, last: int, resources: Resources, watch: Watch | None = None
+    ) -> None:
         snapshot = open_snapshot(self.folder)
         chosen = snapshot.segments[first:last]
         builder = SegmentBuilder(
@@ -221,7 +227,7 @@ class Writer:
         try:
             terms = StringTable()
             for segment in chosen:
-                copy_segment(segment, builder)
+                copy_segment(segment, builder, watch)
                 terms.intern(segment.terms)
             merged = builder.seal(terms.strings, memory=resources.memory)
         except BaseException:

@@ -3,10 +3,15 @@
 from __future__ import annotations
 
 import argparse
+import os
 import sys
+from itertools import chain
 from pathlib import Path
 
 from likewise.app.options import Commands, add_json, command, positive, print_json, whole
+from likewise.app.progress import Progress
+
+_BATCH = 1024
 
 _METHODS = """\
 methods (options in brackets, as in --method "bm25(k1=2,b=0.5)"):
@@ -70,6 +75,7 @@ def register(commands: Commands) -> None:
     run.add_argument(
         "--threads", type=whole, default=0, metavar="N", help="threads (default: all cores)"
     )
+    run.add_argument("--quiet", action="store_true", help="no progress on standard error")
     add_json(run)
 
 
@@ -105,20 +111,34 @@ def _search(options: argparse.Namespace) -> None:
     print(answers)
 
 
+class _Queries:
+    """How far a run is, in queries."""
+
+    def __init__(self, total: int, progress: Progress) -> None:
+        self.total = total
+        self._progress = progress
+
+    @property
+    def done(self) -> int:
+        """The queries answered."""
+        return self._progress.count
+
+
 def _run(options: argparse.Namespace) -> None:
     from likewise.app.library import Collection
     from likewise.evaluate import read_queries, write_run
 
     collection = Collection(options.collection)
     queries = read_queries(options.queries, fields=tuple(options.topic_fields.split(",")))
-    run = collection.run(
-        queries,
-        k=options.k,
-        method=options.method,
-        where=options.filter,
-        name=options.tag,
-        threads=options.threads,
-    )
+    threads = options.threads or os.cpu_count() or 1
+    stage = collection.retrieve(options.method, k=options.k, where=options.filter, threads=threads)
+    batches = (queries[i : i + _BATCH] for i in range(0, len(queries), _BATCH))
+    with Progress("run", unit="queries", quiet=options.quiet) as progress:
+        answered = chain.from_iterable(map(stage, batches))
+        run = collection.as_run(
+            progress.follow(answered, measured=_Queries(len(queries), progress)),
+            name=options.tag or repr(stage),
+        )
     if options.json:
         rankings = {
             qid: [{"doc_id": doc_id, "score": score} for doc_id, score in ranking]

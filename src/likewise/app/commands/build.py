@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import sys
 from collections.abc import Sequence
+from dataclasses import dataclass
 from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -225,13 +226,26 @@ def _merge(options: argparse.Namespace) -> None:
     from likewise.collection.writer import Writer
 
     with Writer(options.collection) as writer, Progress("merge", quiet=options.quiet) as progress:
-        progress.note("copying segments")
-        segments = writer.merge(resources=resources(options))
+        copied = _Copied(sum(entry.n_live for entry in writer.manifest.segments))
+
+        def watch(n_docs: int) -> None:
+            copied.done += n_docs
+            progress.advance(n_docs, measured=copied)
+
+        segments = writer.merge(resources=resources(options), watch=watch)
     if options.json:
         print_json({"segments_before": segments, "segments": min(segments, 1)})
     else:
         plural = "s" * (segments != 1)
         print(f"{options.collection}: {segments} segment{plural} became {min(segments, 1)}")
+
+
+@dataclass
+class _Copied:
+    """How far a merge is, in documents."""
+
+    total: int
+    done: int = 0
 
 
 class _Reading:
