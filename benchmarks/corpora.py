@@ -60,7 +60,9 @@ def drawn(n_docs: int, *, seed: int = 0) -> Iterator[Document]:
         chosen = np.searchsorted(cumulative, generator.random(total))
         inner = np.searchsorted(topical, generator.random(total))
         topics = generator.integers(0, TOPICS, (n, 2))
-        which = np.repeat(topics, lengths, axis=0)[np.arange(total), generator.integers(0, 2, total)]
+        which = np.repeat(topics, lengths, axis=0)[
+            np.arange(total), generator.integers(0, 2, total)
+        ]
         is_topical = generator.random(total) < 0.4
         table = np.stack(own)
         chosen[is_topical] = table[which[is_topical], inner[is_topical]]

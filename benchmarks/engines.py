@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import shutil
 from collections.abc import Sequence
+from itertools import pairwise
 from pathlib import Path
 from typing import Any, Protocol
 
@@ -66,7 +67,7 @@ def build_bm25s(folder: Path, documents: Sequence[Document]) -> None:
     tokens = bm25s.tokenize(texts, stemmer=Stemmer.Stemmer("porter"), show_progress=False)
     engine = bm25s.BM25(method="lucene", k1=K1, b=B, backend="numba")
     engine.index(tokens, show_progress=False)
-    engine.save(str(folder), corpus=texts)
+    engine.save(str(folder), corpus=texts, show_progress=False)
 
 
 class Bm25s:
@@ -88,11 +89,11 @@ class Bm25s:
         counted = snapshot.term_counts(np.arange(snapshot.n_slots))
         tokens = np.repeat(counted.terms, counted.counts)
         ends = np.concatenate([[0], np.cumsum(counted.counts)])[counted.bounds]
-        ids = [tokens[a:b].tolist() for a, b in zip(ends[:-1], ends[1:], strict=True)]
+        ids = [tokens[a:b].tolist() for a, b in pairwise(ends)]
         engine = bm25s.BM25(method="lucene", k1=K1, b=B, backend="numba")
         vocab = {term: i for i, term in enumerate(vocabulary)}
         engine.index((ids, vocab), show_progress=False)
-        engine.save(str(folder))
+        engine.save(str(folder), show_progress=False)
 
     def prepare(self, queries: Sequence[Sequence[str]]) -> list[list[str]]:
         return [list(query) for query in queries]
@@ -166,11 +167,13 @@ class Tantivy:
         vocabulary = np.array([*snapshot.terms(np.arange(snapshot.n_terms))], object)
         counted = snapshot.term_counts(np.arange(snapshot.n_slots))
         writer = index.writer(heap_size=2 << 30, num_threads=1)
-        for doc, (a, b) in enumerate(zip(counted.bounds[:-1], counted.bounds[1:], strict=True)):
+        for doc, (a, b) in enumerate(pairwise(counted.bounds)):
             terms = np.repeat(vocabulary[counted.terms[a:b]], counted.counts[a:b]).tolist()
             writer.add_document(tantivy.Document(text=" ".join(terms), doc=doc))
         writer.commit()
         writer.wait_merging_threads()
+        index.reload()
+        assert index.searcher().num_segments == 1, "its numbers would not be ours"
 
     def prepare(self, queries: Sequence[Sequence[str]]) -> list[Any]:
         import tantivy

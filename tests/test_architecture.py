@@ -11,7 +11,7 @@ import likewise
 
 SOURCE = Path(likewise.__file__).parent
 # A room may use those before it, and what stands outside all rooms.
-ROOMS = ["text", "sources", "collection", "retrieve", "stages", "evaluate", "app"]
+ROOMS = ["text", "sources", "collection", "models", "retrieve", "stages", "evaluate", "app"]
 GROUND = {"errors", "records", "compiled", "notation"}
 
 

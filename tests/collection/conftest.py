@@ -16,6 +16,12 @@ def folder(tmp_path):
 
 
 @pytest.fixture
+def unsynced(monkeypatch):
+    """Leave out waiting for the disk, where a test makes hundreds of changes."""
+    monkeypatch.setattr("os.fsync", lambda handle: None)
+
+
+@pytest.fixture
 def small_blocks(monkeypatch):
     """Make batches and compressed blocks so small that a few documents fill several."""
     monkeypatch.setattr("likewise.collection.build._BATCH_DOCS", 3)

@@ -4,9 +4,12 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from itertools import chain
 from pathlib import Path
 from typing import Any
+
+import numpy as np
 
 from likewise.app.answers import Answer, Answers, one_line
 from likewise.collection.build import Resources
@@ -14,6 +17,11 @@ from likewise.collection.snapshot import Snapshot, open_snapshot
 from likewise.collection.writer import Added, Writer, build
 from likewise.errors import SourceError, UsageError
 from likewise.evaluate.trec import Run
+from likewise.models.bags import Sample
+from likewise.models.fitting import Config, Watch, fit_model, read_config
+from likewise.models.store import AnyModel, load_model, save_model
+from likewise.models.topics import TopicModel
+from likewise.models.triple import OWN_WORDS, Triples
 from likewise.records import Document, Query
 from likewise.retrieve.explain import explain
 from likewise.retrieve.filters import Filter, allowed_docs
@@ -168,6 +176,41 @@ class Collection:
             writer.merge(resources=resources)
         self.refresh()
 
+    def fit(
+        self,
+        model: str | Config = "ddm",
+        *,
+        name: str = "",
+        sample: Sample = Sample(),
+        threads: int = 0,
+        go_on: bool = False,
+        watch: Watch | None = None,
+    ) -> AnyModel:
+        """Fit a model and store it with the collection; `go_on` from the one that is there."""
+        fitted = fit_stored(
+            self.folder,
+            read_config(model) if isinstance(model, str) else model,
+            name=name,
+            sample=sample,
+            threads=threads,
+            go_on=go_on,
+            watch=watch,
+        )
+        self.refresh()
+        return fitted
+
+    def model(self, name: str | None = None) -> AnyModel:
+        """Give a fitted model by name; without one, the model that was fitted last."""
+        return load_model(self._snapshot, name)
+
+    def decompose(
+        self, doc_ids: str | Sequence[str], *, model: str | None = None, words: int = OWN_WORDS
+    ) -> Triples:
+        """Decompose documents of the collection: topics, own words, shares."""
+        wanted = [doc_ids] if isinstance(doc_ids, str) else doc_ids
+        docs = np.array([self._snapshot.find_doc(doc_id) for doc_id in wanted], np.int64)
+        return self.model(model).decompose(self._snapshot.term_counts(docs), words=words)
+
     def info(self) -> dict[str, Any]:
         """Describe the collection in plain values."""
         s = self._snapshot
@@ -181,6 +224,7 @@ class Collection:
             "segments": len(s.segments),
             "bytes": s.n_bytes,
             "fields": s.field_names(),
+            "models": [entry.name for entry in s.manifest.models],
             "analysis": s.analysis.to_json(),
         }
 
@@ -200,10 +244,12 @@ def index(
     overwrite: bool = False,
     on_bad: OnBad | None = None,
     resources: Resources = Resources(),
+    model: str | Config | None = "lsi",
 ) -> Collection:
-    """Make a collection of documents."""
+    """Make a collection of documents, and fit a model on it."""
     if not sources:
         raise UsageError("nothing to index: name at least one source")
+    config = read_config(model) if isinstance(model, str) else model
     documents = _documents(sources, columns, format, on_bad)
     build(
         Path(to),
@@ -213,7 +259,41 @@ def index(
         replace=replace,
         resources=resources,
     )
+    if config is not None:
+        fit_where_possible(Path(to), config, threads=resources.threads)
     return Collection(to)
+
+
+def fit_where_possible(
+    folder: Path, config: Config, *, threads: int = 0, watch: Watch | None = None
+) -> None:
+    """Fit a model as part of indexing; documents too few or empty for one simply have none."""
+    with suppress(UsageError):
+        fit_stored(folder, config, threads=threads, watch=watch)
+
+
+def fit_stored(
+    folder: Path,
+    config: Config,
+    *,
+    name: str = "",
+    sample: Sample = Sample(),
+    threads: int = 0,
+    go_on: bool = False,
+    watch: Watch | None = None,
+) -> AnyModel:
+    """Fit a model on a collection and store it there."""
+    snapshot = open_snapshot(folder)
+    stored_as = name or config.notation
+    origin = load_model(snapshot, stored_as) if go_on else None
+    if origin is not None and not isinstance(origin, TopicModel):
+        raise UsageError(f"{stored_as} cannot be gone on with; ddm and lda can")
+    with Writer(folder) as writer:
+        model = fit_model(
+            snapshot, config, sample=sample, threads=threads, origin=origin, watch=watch
+        )
+        save_model(writer, model, name=stored_as)
+    return model
 
 
 def _documents(

@@ -5,11 +5,11 @@ from __future__ import annotations
 import errno
 import mmap
 import os
+import re
 import zlib
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
-from tokenize import TokenError
 from types import TracebackType
 from typing import Any, BinaryIO, NamedTuple, Self
 
@@ -19,6 +19,10 @@ from numpy.typing import DTypeLike, NDArray
 from likewise.errors import DamagedError, StorageError
 
 _HEADER = 128
+_DESCRIBED = re.compile(
+    rb"\x93NUMPY\x01\x00\x76\x00\{'descr': '([<|][uif][1248])', 'fortran_order': False, "
+    rb"'shape': \((\d{1,18}),\), \} *\n"
+)
 _CRC_STEP = 1 << 24
 
 
@@ -92,16 +96,21 @@ def write_bytes(path: Path, data: bytes) -> None:
 
 
 def map_array(path: Path) -> NDArray[Any]:
-    """Map a `.npy` file.
+    """Map a `.npy` file as `ArrayWriter` writes it.
 
     Copy-on-write, so that kernels compiled for writable arrays take it; the file never changes.
+    NumPy's own reader parses the header as Python, which CPython 3.11 cannot always do in
+    several threads at once.
     """
-    try:
-        return np.asarray(np.load(path, mmap_mode="c"))
-    except (ValueError, TypeError, EOFError, SyntaxError, TokenError) as error:
-        raise DamagedError(
-            f"{path}: not a readable array ({error}); restore it from a copy"
-        ) from None
+    with path.open("rb") as file:
+        described = _DESCRIBED.fullmatch(file.read(_HEADER))
+        if described is not None:
+            dtype, size = np.dtype(described[1].decode()), int(described[2])
+            if os.fstat(file.fileno()).st_size == _HEADER + size * dtype.itemsize:
+                if size == 0:
+                    return np.empty(0, dtype)
+                return np.asarray(np.memmap(file, dtype, "c", _HEADER, (size,)))
+    raise DamagedError(f"{path}: not a readable array; restore it from a copy, or index again")
 
 
 def map_bytes(path: Path) -> mmap.mmap | bytes:

@@ -52,13 +52,24 @@ class SegmentEntry:
 
 
 @dataclass(frozen=True)
+class ModelEntry:
+    """A model that was fitted on the collection: the user's name for it, its folder and files."""
+
+    name: str
+    kind: str
+    folder: str
+    files: Mapping[str, Seal]
+
+
+@dataclass(frozen=True)
 class Manifest:
-    """The state of a collection."""
+    """The state of a collection; the model fitted last is the last of `models`."""
 
     analysis: Analysis = field(default_factory=Analysis)
     generation: int = 0
     last_name: int = 0
     segments: tuple[SegmentEntry, ...] = ()
+    models: tuple[ModelEntry, ...] = ()
 
     @property
     def n_terms(self) -> int:
@@ -116,10 +127,11 @@ def _to_json(manifest: Manifest) -> dict[str, Any]:
         "generation": manifest.generation,
         "last_name": manifest.last_name,
         "segments": [_entry_to_json(segment) for segment in manifest.segments],
+        "models": [_entry_to_json(model) for model in manifest.models],
     }
 
 
-def _entry_to_json(entry: SegmentEntry | Tombstones) -> dict[str, Any]:
+def _entry_to_json(entry: SegmentEntry | Tombstones | ModelEntry) -> dict[str, Any]:
     values = dict(vars(entry))
     values["files"] = {name: list(seal) for name, seal in entry.files.items()}
     if isinstance(entry, SegmentEntry) and entry.deleted is not None:
@@ -141,6 +153,10 @@ def _from_json(body: Mapping[str, Any]) -> Manifest:
         generation=body["generation"],
         last_name=body["last_name"],
         segments=tuple(segments),
+        models=tuple(
+            ModelEntry(**model | {"files": _seals(model["files"])})
+            for model in body.get("models", ())
+        ),
     )
 
 

@@ -37,7 +37,8 @@ def next_run(segments: Sequence[SegmentEntry]) -> tuple[int, int] | None:
     while first > 0 and segments[first - 1].n_live <= total:
         first -= 1
         total += segments[first].n_live
-    return first, len(segments)
+    fits = len(all_runs(segments[first:])) == 1
+    return (first, len(segments)) if fits else None
 
 
 def all_runs(segments: Sequence[SegmentEntry]) -> list[tuple[int, int]]:

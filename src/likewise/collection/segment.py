@@ -16,9 +16,11 @@ from likewise.collection.postings import Postings
 from likewise.compiled import Bools, Bytes, Ids, Ints, Offsets
 from likewise.text.table import Strings, find
 
-# Contents above this size are checked by `check` only: mapping would otherwise mean reading
-# everything. Frames of documents carry checksums of their own, looked at whenever one is read.
+# Bulky contents above this size are checked by `check` only: mapping would otherwise mean reading
+# everything. What other arrays are reached by is always checked, so that no kernel reads outside
+# its arrays. Frames of documents carry checksums of their own, looked at whenever one is read.
 _CHECKED_AT_OPEN = 64 << 20
+_BULKY = {"forward.npy", "postings-docs.npy", "postings-counts.npy", "ids.npy", "field-texts.npy"}
 
 
 class Segment:
@@ -28,7 +30,8 @@ class Segment:
         self.entry = entry
         self.folder = folder = root / entry.name
         for name, expected in entry.files.items():
-            if name == DOCUMENTS_FILE or expected.size > _CHECKED_AT_OPEN:
+            bulky = name in _BULKY and expected.size > _CHECKED_AT_OPEN
+            if name == DOCUMENTS_FILE or bulky:
                 check_size(folder / name, expected)
             else:
                 check_content(folder / name, expected)

@@ -11,6 +11,7 @@ from typing import NamedTuple
 import numpy as np
 
 from likewise.collection.build import content
+from likewise.collection.files import check_content
 from likewise.collection.forward import decode
 from likewise.collection.manifest import Manifest, read_manifest
 from likewise.collection.segment import Segment
@@ -21,6 +22,7 @@ from likewise.text.analysis import Analyzer, encode
 from likewise.text.table import Strings
 
 SEGMENTS = "segments"
+MODELS = "models"
 _TRIES = 5
 
 
@@ -192,6 +194,9 @@ class Snapshot:
         read_manifest(self.folder)
         for segment in self.segments:
             segment.check()
+        for model in self.manifest.models:
+            for name, expected in model.files.items():
+                check_content(self.folder / MODELS / model.folder / name, expected)
 
     @property
     def n_bytes(self) -> int:
@@ -199,6 +204,7 @@ class Snapshot:
         entries = self.manifest.segments
         files = [entry.files for entry in entries]
         files += [entry.deleted.files for entry in entries if entry.deleted]
+        files += [model.files for model in self.manifest.models]
         return sum(seal.size for part in files for seal in part.values())
 
     def field_names(self) -> list[str]:

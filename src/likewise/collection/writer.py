@@ -8,7 +8,7 @@ the next writer.
 from __future__ import annotations
 
 import shutil
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress
 from dataclasses import replace as changed
 from pathlib import Path
@@ -18,19 +18,20 @@ from typing import NamedTuple, Self
 import numpy as np
 
 from likewise.collection.build import Prepared, Resources, SegmentBuilder, prepare
-from likewise.collection.files import storage_errors
+from likewise.collection.files import seal_folder, storage_errors
 from likewise.collection.lock import NAME as LOCK
 from likewise.collection.lock import WriteLock
 from likewise.collection.manifest import NAME as MANIFEST
 from likewise.collection.manifest import (
     Manifest,
+    ModelEntry,
     SegmentEntry,
     read_manifest,
     write_manifest,
 )
 from likewise.collection.merge import Watch, all_runs, copy_segment, next_run
 from likewise.collection.segment import Segment
-from likewise.collection.snapshot import SEGMENTS, Snapshot, open_snapshot
+from likewise.collection.snapshot import MODELS, SEGMENTS, Snapshot, open_snapshot
 from likewise.collection.tombstones import bury
 from likewise.compiled import Ints
 from likewise.errors import DuplicateId, NotACollection, StorageError, UsageError
@@ -101,7 +102,7 @@ def create(folder: Path, analysis: Analysis = Analysis()) -> None:
 
 
 def _check_unused(folder: Path) -> None:
-    ours = {LOCK, SEGMENTS, MANIFEST + ".new"}
+    ours = {LOCK, SEGMENTS, MODELS, MANIFEST + ".new"}
     if folder.exists() and any(path.name not in ours for path in folder.iterdir()):
         raise NotACollection(f"{folder} holds other files; name a folder that is new or empty")
 
@@ -155,9 +156,7 @@ class Writer:
                 addition.commit()
             except BaseException:
                 addition.abandon()
-                # An interrupt may have come after the commit: what is on disk counts.
-                self.manifest = read_manifest(self.folder)
-                _sweep(self.folder, self.manifest)
+                self._recover()
                 raise
             run = next_run(self.manifest.segments)
             if run is not None:
@@ -180,7 +179,11 @@ class Writer:
                 )
             docs = np.unique(docs[docs >= 0])
             if len(docs):
-                self.commit(self.bury(snapshot, docs))
+                try:
+                    self.commit(self.bury(snapshot, docs))
+                except BaseException:
+                    self._recover()
+                    raise
             return len(docs)
 
     def merge(self, *, resources: Resources = Resources(), watch: Watch | None = None) -> int:
@@ -195,10 +198,41 @@ class Writer:
                     self._merge(first, last, resources, watch)
         return len(segments)
 
-    def commit(self, segments: Sequence[SegmentEntry]) -> None:
-        """Make these the segments of the collection."""
+    def put_model(self, name: str, *, kind: str, write: Callable[[Path], None]) -> None:
+        """Store a model, in place of one of the same name; `write` fills its folder."""
+        with storage_errors(self.folder):
+            root = self.folder / MODELS
+            root.mkdir(exist_ok=True)
+            folder = root / self.next_name()
+            try:
+                folder.mkdir()
+                write(folder)
+                files = seal_folder(folder)
+            except BaseException:
+                _sweep(self.folder, self.manifest)
+                raise
+            others = [model for model in self.manifest.models if model.name != name]
+            self.commit(
+                self.manifest.segments, [*others, ModelEntry(name, kind, folder.name, files)]
+            )
+
+    def drop_model(self, name: str) -> None:
+        """Remove a model."""
+        kept = [model for model in self.manifest.models if model.name != name]
+        if len(kept) == len(self.manifest.models):
+            raise UsageError(f"no model {name!r} in {self.folder}")
+        with storage_errors(self.folder):
+            self.commit(self.manifest.segments, kept)
+
+    def commit(
+        self, segments: Sequence[SegmentEntry], models: Sequence[ModelEntry] | None = None
+    ) -> None:
+        """Make these the segments (and models) of the collection."""
         manifest = changed(
-            self.manifest, segments=tuple(segments), generation=self.manifest.generation + 1
+            self.manifest,
+            segments=tuple(segments),
+            models=self.manifest.models if models is None else tuple(models),
+            generation=self.manifest.generation + 1,
         )
         try:
             write_manifest(self.folder, manifest)
@@ -230,12 +264,17 @@ class Writer:
                 copy_segment(segment, builder, watch)
                 terms.intern(segment.terms)
             merged = builder.seal(terms.strings, memory=resources.memory)
+            segments = self.manifest.segments
+            self.commit([*segments[:first], merged, *segments[last:]])
         except BaseException:
             builder.abandon()
-            _sweep(self.folder, self.manifest)
+            self._recover()
             raise
-        segments = self.manifest.segments
-        self.commit([*segments[:first], merged, *segments[last:]])
+
+    def _recover(self) -> None:
+        """Go back to what is on disk: an interrupt may have come before or after the commit."""
+        self.manifest = read_manifest(self.folder)
+        _sweep(self.folder, self.manifest)
 
     def next_name(self) -> str:
         """Give a folder name that was never used."""
@@ -352,6 +391,8 @@ def _sweep(folder: Path, manifest: Manifest) -> None:
     named = {entry.name for entry in manifest.segments}
     named |= {entry.deleted.name for entry in manifest.segments if entry.deleted}
     (folder / (MANIFEST + ".new")).unlink(missing_ok=True)
-    for path in (folder / SEGMENTS).iterdir():
-        if path.name not in named:
-            shutil.rmtree(path, ignore_errors=True)
+    named |= {model.folder for model in manifest.models}
+    for root in (folder / SEGMENTS, folder / MODELS):
+        for path in root.iterdir() if root.exists() else ():
+            if path.name not in named:
+                shutil.rmtree(path, ignore_errors=True)

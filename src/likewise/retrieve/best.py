@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from likewise.compiled import Floats, Ids, Int, Ints, kernel
+from likewise.compiled import Int, Ints, kernel
 
 NO_ANSWER = np.iinfo(np.int64).min
 _LOW = 0xFFFFFFFF
@@ -33,11 +33,18 @@ def score_of(key: Int) -> Any:
     return np.int32(value ^ _MAGNITUDE if value < 0 else value).view(np.float32)
 
 
-def scores_and_docs(keys: Ints) -> tuple[Floats, Ints]:
-    """Give the scores and the documents of keys."""
-    high = (keys >> 32).astype(np.int32)
-    bits: Ids = np.where(high < 0, high ^ np.int32(_MAGNITUDE), high)
-    return bits.view(np.float32), _LOW - (keys & _LOW)
+@kernel
+def unpack(keys: Any) -> tuple[Any, Any]:
+    """Give the documents and the scores of rows of ascending keys, the last first."""
+    docs = np.empty(keys.shape, np.int64)
+    scores = np.empty(keys.shape, np.float64)
+    k = keys.shape[1]
+    for q in range(len(keys)):
+        for i in range(k):
+            key = keys[q, k - 1 - i]
+            docs[q, i] = _LOW - (key & _LOW)
+            scores[q, i] = score_of(key)
+    return docs, scores
 
 
 @kernel

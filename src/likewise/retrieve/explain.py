@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from likewise.retrieve.kernels import impact
+from likewise.retrieve.impacts import impact
 from likewise.retrieve.search import Retriever
 
 OWN_PART = "(document length)"

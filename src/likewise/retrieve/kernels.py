@@ -6,15 +6,17 @@ pruned and exhaustive search, one segment or twenty, give the same bits.
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 
-from likewise.collection.postings import BLOCK, LARGE, Postings
-from likewise.compiled import Bools, Floats, Ids, Int, Ints, Offsets, Shorts, kernel
+from likewise.collection.postings import BLOCK, Postings
+from likewise.compiled import Bools, Floats, Int, Ints, Shorts, kernel
 from likewise.retrieve.best import key_of, push, score_of
-from likewise.retrieve.models import BM25_IMPACT, DIRICHLET_IMPACT, TFIDF_IMPACT
+from likewise.retrieve.impacts import add_impacts, best_impact, impact_at
 
+# Documents are scored in windows, so that their scores and norms stay in the cache.
+WINDOW = 32768
 # Scores are looked through in groups, most of which one comparison rules out.
 GROUP = 64
 # What costs about as much as adding one posting: a look at this many scores in groups, a
@@ -22,10 +24,16 @@ GROUP = 64
 _SCORES_PER_POSTING = 8
 _SEARCH_COST = 16
 _PUSH_COST = 16
+# Terms are looked up when they can add at most this share of what is needed: earlier, and too
+# many documents would still be in question.
+_EARLY = np.float32(0.5)
 # The least number above zero.
 _LEAST = np.float32(1e-45)
-# From this many postings on, impacts that depend on the count alone are worked out once for each.
-_TABLE_FROM = 512
+
+
+# From and to which document of a block; the block's norms, the share of the documents' own part,
+# which are allowed, and what is added to their numbers.
+Window: TypeAlias = tuple[Int, Int, Floats, Any, Bools, Int]
 
 
 class Workspace(NamedTuple):
@@ -41,89 +49,6 @@ def make_workspace() -> Workspace:
     return Workspace(
         np.zeros(BLOCK, np.float32), np.zeros(BLOCK, np.bool_), np.zeros(BLOCK, np.uint16)
     )
-
-
-@kernel
-def impact(kind: Int, count: Any, norm: Any, factor: Any) -> Any:
-    """Give the impact of a count: see the models for what each is."""
-    if kind == BM25_IMPACT:
-        return count / (count + norm)
-    if kind == TFIDF_IMPACT:
-        return np.float32(1.0 + np.log(count)) * norm
-    if kind == DIRICHLET_IMPACT:
-        return np.float32(np.log1p(count * factor))
-    return np.float32(np.log1p(count * factor * norm))
-
-
-@kernel
-def large_count(large_at: Offsets, large_counts: Offsets, posting: Int) -> Any:
-    """Give a count of 255 or more."""
-    i = np.searchsorted(large_at, np.uint32(posting))
-    if i < len(large_at) and large_at[i] == posting:
-        return np.float32(large_counts[i])
-    return np.float32(LARGE)
-
-
-@kernel
-def impact_at(
-    postings: Postings, p: Int, norms: Floats, model: tuple[Int, Floats], factor: Any
-) -> Any:
-    """Give the impact of a posting; `norms` are those of its block."""
-    count = np.float32(postings.counts[p])
-    if postings.counts[p] == LARGE:
-        count = large_count(postings.large_at, postings.large_counts, p)
-    return impact(model[0], count, norms[postings.docs[p]], factor)
-
-
-@kernel
-def add_impacts(
-    postings: Postings,
-    span: tuple[Int, Int],
-    norms: Floats,
-    model: tuple[Int, Floats],
-    term: tuple[Any, Any],
-    scores: Floats,
-) -> None:
-    """Add `weight · impact` of the postings of a span to the scores of their documents.
-
-    `norms` and `scores` are those of a block, `term` is the weight and the factor. Equals
-    np.add.at(scores, docs, weight * impact(counts, norms[docs], factor)).
-    """
-    start, stop = span
-    kind = model[0]
-    weight, factor = term
-    docs, counts = postings.docs, postings.counts
-    if kind == BM25_IMPACT:
-        for p in range(start, stop):
-            count = np.float32(counts[p])
-            if counts[p] == LARGE:
-                count = large_count(postings.large_at, postings.large_counts, p)
-            scores[docs[p]] += weight * (count / (count + norms[docs[p]]))
-    elif kind in (TFIDF_IMPACT, DIRICHLET_IMPACT) and stop - start >= _TABLE_FROM:
-        table = np.empty(LARGE, np.float32)
-        for c in range(1, LARGE):
-            table[c] = impact(kind, np.float32(c), np.float32(1.0), factor)
-        for p in range(start, stop):
-            if counts[p] == LARGE:
-                scores[docs[p]] += weight * impact_at(postings, p, norms, model, factor)
-            elif kind == TFIDF_IMPACT:
-                scores[docs[p]] += weight * (table[counts[p]] * norms[docs[p]])
-            else:
-                scores[docs[p]] += weight * table[counts[p]]
-    else:
-        for p in range(start, stop):
-            scores[docs[p]] += weight * impact_at(postings, p, norms, model, factor)
-
-
-@kernel
-def best_impact(
-    postings: Postings, entry: Int, norms: Floats, model: tuple[Int, Floats], factor: Any
-) -> Any:
-    """Give the largest impact of an entry."""
-    top = np.float32(0.0)
-    for p in range(np.int64(postings.starts[entry]), np.int64(postings.starts[entry + 1])):
-        top = max(top, impact_at(postings, p, norms, model, factor))
-    return top
 
 
 @kernel
@@ -145,29 +70,31 @@ def lower_bound(docs: Shorts, start: Int, stop: Int, doc: Int) -> Int:
 
 
 @kernel
-def _any_above(scores: Floats, first: Int, least: Any) -> Any:
-    """Tell whether a group has a score of `least` or more.
+def _any_above(group: Floats, least: Any) -> Any:
+    """Tell whether a group of scores has one of `least` or more, without a branch.
 
-    Equals (scores[first : first + GROUP] >= least).any(), without a branch.
+    Equals (group >= least).any().
     """
     hit = np.int32(0)
-    for i in range(first, first + GROUP):
-        hit = hit | np.int32(scores[i] >= least)
+    for i in range(GROUP):
+        hit = hit | np.int32(group[i] >= least)
     return hit != 0
 
 
 @kernel
-def find_above(scores: Floats, n: Int, least: Any, found: Shorts) -> Int:
-    """List the places of the first n whose score is `least` or more; give how many there are.
+def find_above(scores: Floats, low: Int, high: Int, least: Any, found: Shorts) -> Int:
+    """List the places from low to high whose score is `least` or more; give how many there are.
 
-    Equals np.flatnonzero(scores[:n] >= least), for least above 0.
+    Low is where a group starts. Equals low + np.flatnonzero(scores[low:high] >= least), for
+    least above 0 and zeros beyond high.
     """
     n_found = 0
-    for first in range(0, n, GROUP):
-        if _any_above(scores, first, least):
+    for first in range(low, high, GROUP):
+        if _any_above(scores[first : first + GROUP], least):
             for i in range(first, first + GROUP):
-                found[n_found] = i
-                n_found += scores[i] >= least
+                if scores[i] >= least:
+                    found[n_found] = i
+                    n_found += 1
     return n_found
 
 
@@ -183,114 +110,149 @@ def search_segment(
     prune: bool,
     space: Workspace,
 ) -> Int:
-    """Find the best documents of a segment, block by block; give the heap's size.
+    """Find the best documents of a segment, window by window; give the heap's size.
 
     `query` is the terms' rows in the postings (-1: none), weights and factors, in descending
     order of weight, and the share of the documents' own part; `documents` which are allowed,
     and what is added to their numbers. `best` keeps the largest impact of each entry (-1: not
-    known yet).
-
-    Pruned as by MaxScore (Turtle, Flood 1995), a term at a time: once the terms to come, all
-    together, cannot bring a new document among the best, they are looked up only for the
-    documents that still may be. For that weights must be above zero.
+    known yet). Pruning needs weights above zero.
     """
     rows, weights, factors, share = query
-    n_docs, n_terms, k = len(model[1]), len(rows), len(heap)
+    n_docs, n_terms = len(model[1]), len(rows)
     entries = np.empty(n_terms, np.int64)
-    active = np.empty(n_terms, np.int64)
+    at = np.empty(n_terms, np.int64)
+    end = np.empty(n_terms, np.int64)
+    bounds = np.zeros(n_terms, np.float32)
+    here = np.empty(n_terms, np.int64)
     spans = np.empty((n_terms, 2), np.int64)
-    rest = np.zeros(n_terms + 1, np.float32)
-    left = np.zeros(n_terms + 1, np.int64)
-    # Rounding may lift a sum above that of its bounds, by half a bit each time.
-    slack = np.float32(1 + 2e-7 * (n_terms + 4))
     for i in range(n_terms):
         entries[i] = np.int64(postings.entry_bounds[rows[i]]) if rows[i] >= 0 else -1
     for first_doc in range(0, n_docs, BLOCK):
         n = min(BLOCK, n_docs - first_doc)
         norms = model[1][first_doc : first_doc + n]
-        block = (norms, share, documents[0][first_doc : first_doc + n], documents[1] + first_doc)
-        n_active = 0
         for i in range(n_terms):
             e = entries[i]
+            at[i] = end[i] = 0
             if e < 0 or e == np.int64(postings.entry_bounds[rows[i] + 1]):
                 continue
             if np.int64(postings.entry_blocks[e]) != first_doc // BLOCK:
                 continue
             entries[i] += 1
-            active[n_active] = i
-            spans[n_active] = np.int64(postings.starts[e]), np.int64(postings.starts[e + 1])
+            at[i], end[i] = np.int64(postings.starts[e]), np.int64(postings.starts[e + 1])
             if prune:
                 if best[e] < 0:
                     best[e] = best_impact(postings, e, norms, model, factors[i])
-                rest[n_active] = weights[i] * best[e]
-            n_active += 1
-        rest[n_active] = left[n_active] = 0
-        for j in range(n_active - 1, -1, -1):
-            rest[j] = (rest[j] + rest[j + 1]) * slack
-            left[j] = left[j + 1] + spans[j, 1] - spans[j, 0]
-        reach = score_of(heap[0]) / slack if prune and size == k else np.float32(0.0)
-        look = n // _SCORES_PER_POSTING + _PUSH_COST * k
-        since_look = 0
-        done = 0
-        while done < n_active and not rest[done] < reach:
-            size_of_next = spans[done, 1] - spans[done, 0]
-            if (
-                prune
-                and left[done] > 2 * look
-                and max(since_look, size_of_next) > look
-                and 2 * rest[done] < rest[0]
-            ):
-                since_look = 0
-                reach = max(reach, _reach(space, block, heap, size) / slack)
-                if rest[done] < reach:
-                    break
-            i = active[done]
-            span = (spans[done, 0], spans[done, 1])
-            add_impacts(postings, span, norms, model, (weights[i], factors[i]), space.scores)
-            since_look += size_of_next
-            done += 1
-        if done == 0:
-            continue
-        if done == n_active:
-            size = _offer_all(space, block, heap, size)
-            space.scores[:n] = 0
-            continue
-        n_found = find_above(space.scores, n, reach - rest[done], space.found)
-        for j in range(done, n_active):
-            i = active[j]
+                bounds[i] = weights[i] * best[e]
+        allowed = documents[0][first_doc : first_doc + n]
+        for low in range(0, n, WINDOW):
+            high = min(low + WINDOW, n)
+            n_here = 0
+            for i in range(n_terms):
+                stop = end[i] if high == n else lower_bound(postings.docs, at[i], end[i], high)
+                if stop > at[i]:
+                    here[n_here] = i
+                    spans[n_here] = at[i], stop
+                    n_here += 1
+                    at[i] = stop
+            if n_here:
+                window = (low, high, norms, share, allowed, documents[1] + first_doc)
+                terms = (here[:n_here], spans, weights, factors, bounds)
+                size = _search_window(postings, model, window, terms, heap, size, prune, space)
+    return size
+
+
+@kernel
+def _search_window(
+    postings: Postings,
+    model: tuple[Int, Floats],
+    window: Window,
+    terms: tuple[Ints, Any, Floats, Floats, Floats],
+    heap: Ints,
+    size: Int,
+    prune: bool,
+    space: Workspace,
+) -> Int:
+    """Find the best documents of a window; give the heap's size.
+
+    As MaxScore (Turtle, Flood 1995), a term at a time: once the terms to come, all together,
+    cannot bring a new document among the best, they are looked up only for the documents that
+    still may be. What the best are sure to have is known by earlier windows, and by a look at
+    the scores so far.
+    """
+    here, spans, weights, factors, bounds = terms
+    low, high, norms = window[0], window[1], window[2]
+    n_here, k = len(here), len(heap)
+    # Rounding may lift a sum above that of its bounds, by half a bit each time.
+    slack = np.float32(1 + 2e-7 * (n_here + 4))
+    rest = np.zeros(n_here + 1, np.float32)
+    left = np.zeros(n_here + 1, np.int64)
+    for j in range(n_here - 1, -1, -1):
+        rest[j] = (bounds[here[j]] + rest[j + 1]) * slack
+        left[j] = left[j + 1] + spans[j, 1] - spans[j, 0]
+    reach = score_of(heap[0]) / slack if prune and size == k else np.float32(0.0)
+    look = (high - low) // _SCORES_PER_POSTING + _PUSH_COST * k
+    since_look = 0
+    done = 0
+    while done < n_here and not rest[done] < _EARLY * reach:
+        size_of_next = spans[done, 1] - spans[done, 0]
+        if (
+            prune
+            and left[done] > 2 * look
+            and max(since_look, size_of_next) > look
+            and 2 * rest[done] < rest[0]
+        ):
+            since_look = 0
+            reach = max(reach, _reach(space, -1, window, heap, size) / slack)
+            if rest[done] < _EARLY * reach:
+                break
+        i = here[done]
+        span = (spans[done, 0], spans[done, 1])
+        add_impacts(postings, span, norms, model, (weights[i], factors[i]), space.scores)
+        since_look += size_of_next
+        done += 1
+    if done == n_here:
+        size = _offer_all(space, window, heap, size)
+    elif done > 0:
+        n_found = find_above(space.scores, low, high, reach - rest[done], space.found)
+        for j in range(done, n_here):
+            i = here[j]
             term = (weights[i], factors[i])
             span = (spans[j, 0], spans[j, 1])
             if n_found * _SEARCH_COST < span[1] - span[0]:
                 _look_up(postings, span, norms, model, term, space, n_found)
             else:
                 add_impacts(postings, span, norms, model, term, space.scores)
+            if n_found > 4 * k:
+                reach = max(reach, _reach(space, n_found, window, heap, size) / slack)
             n_found = _keep(space, n_found, reach - rest[j + 1])
-        size = _offer(space, n_found, block, heap, size)
-        space.scores[:n] = 0
+        size = _offer(space, n_found, window, heap, size)
+    if done > 0:
+        space.scores[low:high] = 0
     return size
 
 
 @kernel
-def _reach(space: Workspace, block: tuple[Floats, Any, Bools, Int], heap: Ints, size: Int) -> Any:
-    """Give a score that k documents are sure to have, by what they have so far."""
+def _reach(space: Workspace, n_found: Int, window: Window, heap: Ints, size: Int) -> Any:
+    """Give a score that k documents are sure to have, by what those found (-1: all) have so far."""
     trial = heap.copy()
-    size = _offer_all(space, block, trial, size)
+    if n_found < 0:
+        size = _offer_all(space, window, trial, size)
+    else:
+        size = _offer(space, n_found, window, trial, size)
     return score_of(trial[0]) if size == len(trial) else np.float32(0.0)
 
 
 @kernel
-def _offer_all(
-    space: Workspace, block: tuple[Floats, Any, Bools, Int], heap: Ints, size: Int
-) -> Int:
-    """Offer the documents of a block that have a score to a heap; give its size."""
-    norms, share, allowed, base = block
-    k, n = len(heap), len(norms)
+def _offer_all(space: Workspace, window: Window, heap: Ints, size: Int) -> Int:
+    """Offer the documents of a window that have a score to a heap; give its size."""
+    low, high, norms, share, allowed, base = window
+    k = len(heap)
     bits = space.scores.view(np.int32)
     own = np.empty(1, np.float32)
     own_bits = own.view(np.int32)
     least = max(score_of(heap[0]), _LEAST) if size == k else _LEAST
-    for first in range(0, n, GROUP):
-        if not _any_above(space.scores, first, least):
+    for first in range(low, high, GROUP):
+        if not _any_above(space.scores[first : first + GROUP], least):
             continue
         for doc in range(first, first + GROUP):
             # A document's own part is never positive, so its other parts bound the score.
@@ -306,11 +268,9 @@ def _offer_all(
 
 
 @kernel
-def _offer(
-    space: Workspace, n_found: Int, block: tuple[Floats, Any, Bools, Int], heap: Ints, size: Int
-) -> Int:
+def _offer(space: Workspace, n_found: Int, window: Window, heap: Ints, size: Int) -> Int:
     """Offer the documents found to a heap, with their own part; give its size."""
-    norms, share, allowed, base = block
+    _, _, norms, share, allowed, base = window
     own = np.empty(1, np.float32)
     bits = space.scores.view(np.int32)
     own_bits = own.view(np.int32)
@@ -377,7 +337,8 @@ def search_signed(
     for first_doc in range(0, n_docs, BLOCK):
         n = min(BLOCK, n_docs - first_doc)
         norms = model[1][first_doc : first_doc + n]
-        block = (norms, share, documents[0][first_doc : first_doc + n], documents[1] + first_doc)
+        allowed = documents[0][first_doc : first_doc + n]
+        window = (0, n, norms, share, allowed, documents[1] + first_doc)
         n_found = 0
         for i in range(len(rows)):
             if rows[i] < 0:
@@ -395,7 +356,7 @@ def search_signed(
                         space.seen[doc] = True
                         space.found[n_found] = doc
                         n_found += 1
-        size = _offer(space, n_found, block, heap, size)
+        size = _offer(space, n_found, window, heap, size)
         space.scores[:n] = 0
         space.seen[:n] = False
     return size

@@ -69,7 +69,7 @@ class BM25:
     has_own_part: ClassVar[bool] = False
 
     def __post_init__(self) -> None:
-        if not (self.k1 >= 0 and 0 <= self.b <= 1):
+        if not (0 <= self.k1 < np.inf and 0 <= self.b <= 1):
             raise UsageError(f"bm25 needs k1 ≥ 0 and b from 0 to 1, not k1={self.k1}, b={self.b}")
 
     def __str__(self) -> str:
@@ -105,7 +105,7 @@ class QueryLikelihood:
     has_own_part: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
-        if not self.mu > 0:
+        if not 0 < self.mu < np.inf:
             raise UsageError(f"ql needs mu > 0, not mu={self.mu}")
 
     def __str__(self) -> str:
@@ -117,7 +117,7 @@ class QueryLikelihood:
 
     def norms(self, segment: Segment, collection: Snapshot) -> Floats:
         """Give `ln(mu / (mu + length))`."""
-        return np.log(self.mu / (self.mu + segment.lengths)).astype(np.float32)
+        return np.asarray(np.log(self.mu / (self.mu + segment.lengths)), np.float32)
 
 
 @dataclass(frozen=True)

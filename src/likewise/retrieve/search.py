@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-import math
 import os
-from collections.abc import Iterable, Mapping, Sequence
+import threading
+from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from itertools import count
+from typing import Any
 
 import numpy as np
 
@@ -14,14 +16,15 @@ from likewise.collection.snapshot import Snapshot
 from likewise.compiled import Bools, Floats, Ints
 from likewise.errors import UsageError
 from likewise.records import Ranking
-from likewise.retrieve.best import NO_ANSWER, scores_and_docs
+from likewise.retrieve.best import NO_ANSWER, unpack
 from likewise.retrieve.kernels import Workspace, make_workspace, search_batch
 from likewise.retrieve.models import Model, QueryTerms
 
 _BATCH = 256
 _BATCH_ANSWERS = 1 << 20
 _CACHE_LIMIT = 200_000
-_LARGEST_WEIGHT = 1e30
+# Weights beyond these cannot be told from nothing, or infinity, in single precision.
+_LEAST_WEIGHT, _LARGEST_WEIGHT = 1e-30, 1e30
 
 
 class Retriever:
@@ -32,7 +35,9 @@ class Retriever:
         self.model = model
         self._norms: dict[str, Floats] = {}
         self._best: dict[str, Floats] = {}
-        self._known: dict[str, tuple[int, int, int]] = {}
+        self._lock = threading.Lock()
+        self._known: dict[str, int] = {}
+        self._table: Ints = np.empty((3, 0), np.int64)
         self._spaces: list[Workspace] = []
 
     def rank(
@@ -74,13 +79,15 @@ class Retriever:
         prune: bool,
     ) -> list[Ranking]:
         bounds, terms, weights, factors, shares = self.weigh(queries)
+        # In the type of the segments' own, which would be converted otherwise, all of them.
+        numbers: Any = terms.astype(np.uint32)
         keys = np.full((len(queries), k), NO_ANSWER, np.int64)
         sizes = np.zeros(len(queries), np.int64)
         space = self._spaces.pop() if self._spaces else make_workspace()
         for i, segment in enumerate(self.collection.segments):
             if segment.n_docs == 0 or len(segment.postings.terms) == 0:
                 continue
-            rows = find_rows(segment.postings.terms, terms)
+            rows = find_rows(segment.postings.terms, numbers)
             live = segment.live if allowed is None else allowed[i] & segment.live
             search_batch(
                 segment.postings,
@@ -94,10 +101,9 @@ class Retriever:
             )
         self._spaces.append(space)
         keys.sort(axis=1)
-        scores, docs = scores_and_docs(keys[:, ::-1])
+        docs, scores = unpack(keys)
         return [
-            Ranking(docs[q, :n].copy(), scores[q, :n].astype(np.float64))
-            for q, n in enumerate(sizes.tolist())
+            Ranking(docs[q, :n].copy(), scores[q, :n].copy()) for q, n in enumerate(sizes.tolist())
         ]
 
     def weigh(
@@ -109,46 +115,51 @@ class Retriever:
         depends on what was added and deleted before. Gives the bounds of the queries, the
         terms' numbers, weights and factors, and the share of the documents' own part.
         """
-        known = self._look_up({term for query in queries for term in query})
-        found = [
-            (owner, weight, *known[term])
-            for owner, query in enumerate(queries)
-            for term, weight in sorted(query.items())
-            if known[term][0] >= 0 and weight and math.fabs(weight) <= _LARGEST_WEIGHT
-        ]
-        owners, given, terms, doc_freqs, term_freqs = np.array(found, np.float64).reshape(-1, 5).T
-        owners = owners.astype(np.int64)
-        bounds = np.searchsorted(owners, np.arange(len(queries) + 1))
+        ordered = [sorted(query) for query in queries]
+        places, frequencies = self._look_up([term for terms in ordered for term in terms])
+        given = np.array(
+            [query[term] for query, terms in zip(queries, ordered, strict=True) for term in terms],
+            np.float64,
+        )
+        owners = np.repeat(np.arange(len(queries)), [len(terms) for terms in ordered])
+        terms, doc_freqs, term_freqs = frequencies[:, places]
+        size = np.abs(given)
+        keep = (terms >= 0) & (size >= _LEAST_WEIGHT) & (size <= _LARGEST_WEIGHT)
+        if not keep.all():
+            owners, given, terms = owners[keep], given[keep], terms[keep]
+            doc_freqs, term_freqs = doc_freqs[keep], term_freqs[keep]
+        bounds = np.searchsorted(owners, np.arange(len(queries) + 1)).astype(np.int64)
         shares = np.zeros(len(queries), np.float32)
         if self.model.has_own_part:
             shares = np.bincount(owners, given, len(queries)).astype(np.float32)
-        about = QueryTerms(owners, given, doc_freqs.astype(np.int64), term_freqs.astype(np.int64))
+        about = QueryTerms(owners, given, doc_freqs, term_freqs)
         weighed = self.model.term_weights(about, self.collection.n_docs, self.collection.n_tokens)
         weights = weighed.weights.astype(np.float32)
         order = np.lexsort((doc_freqs, -weights, owners))
         return (
             bounds,
-            terms.astype(np.uint32)[order],
+            terms[order],
             weights[order],
             weighed.factors.astype(np.float32)[order],
             shares,
         )
 
-    def _look_up(self, terms: Iterable[str]) -> dict[str, tuple[int, int, int]]:
-        """Give the number (-1 where it is not searched for) and the frequencies of terms."""
-        known = self._known
-        new = [term for term in terms if term not in known]
-        if new:
-            if len(known) > _CACHE_LIMIT:
-                # A new one, as other threads may be reading the old.
-                known, new = {}, list(terms)
-            numbers = self.collection.find_terms(new)
-            doc_freqs, term_freqs = self.collection.frequencies(numbers)
-            numbers[~self.collection.admitted(doc_freqs, term_freqs)] = -1
-            table = (numbers.tolist(), doc_freqs.tolist(), term_freqs.tolist())
-            known.update(zip(new, zip(*table, strict=True), strict=True))
-            self._known = known
-        return known
+    def _look_up(self, terms: Sequence[str]) -> tuple[list[int], Ints]:
+        """Give each term's column in a table: its number (-1: not searched for), frequencies."""
+        with self._lock:
+            new = list({term for term in terms if term not in self._known})
+            if new and len(self._known) > _CACHE_LIMIT:
+                self._known.clear()
+                self._table = self._table[:, :0]
+                new = list(set(terms))
+            if new:
+                numbers = self.collection.find_terms(new)
+                doc_freqs, term_freqs = self.collection.frequencies(numbers)
+                numbers[~self.collection.admitted(doc_freqs, term_freqs)] = -1
+                self._known.update(zip(new, count(len(self._known)), strict=False))
+                added = np.stack([numbers, doc_freqs, term_freqs])
+                self._table = np.concatenate([self._table, added], axis=1)
+            return [self._known[term] for term in terms], self._table
 
     def norm(self, doc: int) -> np.float32:
         """Give a document's norm."""

@@ -178,14 +178,17 @@ def encode(text: str) -> bytes:
 def split_words(text: str) -> list[str]:
     """Split text into words by Unicode: compatibility forms unified, case folded.
 
-    A word is a run of letters, digits and marks; Chinese and Japanese runs give their pairs of
-    characters.
+    A word is a run of letters, digits and marks, in which invisible characters (joiners, soft
+    hyphens) do not count; Chinese and Japanese runs give their pairs of characters.
     """
     words: list[str] = []
     word = ""
     unspaced = False
     for char in unicodedata.normalize("NFKC", text).casefold() + " ":
-        inside = char.isalnum() or unicodedata.category(char)[0] == "M"
+        category = unicodedata.category(char)
+        if category == "Cf":
+            continue
+        inside = char.isalnum() or category[0] == "M"
         pairs = inside and _is_unspaced(ord(char))
         if word and (not inside or pairs != unspaced):
             words.extend(_pairs(word) if unspaced else [word])

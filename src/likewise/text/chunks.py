@@ -166,7 +166,8 @@ def _sentence_end(
     while j < stop and buffer[j] <= _SPACE:
         j += 1
     if c == _DOT and last[0] > 0:
-        if last[0] == 1 or (j < stop and 97 <= buffer[j] <= 122):
+        initial = last[0] == 1 and buffer[i - 1] > 57
+        if initial or (j < stop and 97 <= buffer[j] <= 122):
             return -1
         k = np.searchsorted(abbreviations, last[1])
         if k < len(abbreviations) and abbreviations[k] == last[1]:

@@ -80,6 +80,12 @@ def register(commands: Commands) -> None:
     )
     _add_reading(index)
     _add_analysis(index)
+    index.add_argument(
+        "--model",
+        default="lsi",
+        metavar="NAME",
+        help="fit this model at the end, or none (default lsi)",
+    )
     add_resources(index)
     add_json(index)
 
@@ -172,9 +178,12 @@ def _add_analysis(parser: argparse.ArgumentParser) -> None:
 
 
 def _index(options: argparse.Namespace) -> None:
+    from likewise.app.library import fit_where_possible
     from likewise.collection.writer import build
+    from likewise.models.fitting import read_config
 
     analysis = _analysis(options)
+    config = None if options.model == "none" else read_config(options.model)
     reading = _Reading(options)
     with Progress("index", quiet=options.quiet) as progress:
         added = build(
@@ -185,6 +194,14 @@ def _index(options: argparse.Namespace) -> None:
             replace=options.replace,
             resources=resources(options),
         )
+    if config is not None and added.n_docs:
+        with Progress("fit", unit="steps", quiet=options.quiet) as progress:
+            fit_where_possible(
+                options.to,
+                config,
+                threads=options.threads,
+                watch=lambda note: progress.advance(1),
+            )
     _report(options, options.to, added, reading)
 
 

@@ -58,6 +58,7 @@ def _info(options: argparse.Namespace) -> None:
         ("tokens", f"{info['tokens']:,} ({info['average_length']:,.1f} a document)"),
         ("on disk", f"{human_size(info['bytes'])} in {segments}"),
         ("fields", ", ".join(fields[:12]) + (f", … ({len(fields)})" if len(fields) > 12 else "")),
+        ("models", ", ".join(info["models"])),
         ("analysis", _analysis(collection)),
     ]
     if info["deleted"]:

@@ -1,0 +1,129 @@
+"""fit: what are the documents made of?"""
+
+from __future__ import annotations
+
+import argparse
+import dataclasses
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from likewise.app.options import Commands, add_json, command, positive, print_json, whole
+from likewise.app.progress import Progress
+from likewise.errors import UsageError
+
+if TYPE_CHECKING:
+    from likewise.models.fitting import Config
+    from likewise.models.store import AnyModel
+
+_MANUAL = """\
+models (options in brackets, as in --model "ddm(topics=100,sweeps=50)"):
+  lsi          a truncated SVD of TF-IDF weights, and residual words; fitted by `index`
+  ddm          topics, words of the document's own, background; by Gibbs sampling
+  lda          topics only; by Gibbs sampling
+  lda-vb       topics by online variational Bayes, then own words as ddm (needs scikit-learn)
+  nmf          topics by matrix factorisation, then own words as ddm (needs scikit-learn)
+  categories   a topic for each value of a field: --model "categories(field=category)"
+  span         the space that another model's topics span: --model "span(of=ddm)"
+
+The model is stored with the collection under its name, or the one that --name gives.
+
+examples:
+  likewise fit papers.lw --model ddm --topics 250
+  likewise fit papers.lw --model "ddm(check=20,stop=0.005)" --docs 50000
+  likewise fit papers.lw --model ddm --continue         go on from the model that is there
+"""
+
+
+def register(commands: Commands) -> None:
+    """Add the command."""
+    fit = command(commands, "fit", _fit, summary="fit a model of the documents", manual=_MANUAL)
+    fit.add_argument("collection", type=Path, metavar="DIR", help="the collection")
+    fit.add_argument("--model", default="ddm", metavar="NAME", help="the model (default ddm)")
+    fit.add_argument("--topics", type=positive, metavar="N", help="topics, or axes")
+    fit.add_argument("--name", default="", metavar="NAME", help="store it under another name")
+    fit.add_argument("--continue", dest="go_on", action="store_true", help="from where it stands")
+    group = fit.add_argument_group("what it is fitted on")
+    group.add_argument("--docs", type=whole, default=0, metavar="N", help="a sample (default: all)")
+    group.add_argument(
+        "--min-df", type=positive, default=4, metavar="N", help="terms in N documents (default 4)"
+    )
+    group.add_argument(
+        "--max-df", type=float, default=1.0, metavar="SHARE", help="and at most this share of them"
+    )
+    group.add_argument("--seed", type=whole, default=0, metavar="N", help="of every random choice")
+    fit.add_argument("--threads", type=whole, default=0, metavar="N", help="default: all cores")
+    fit.add_argument("--quiet", action="store_true", help="no progress on standard error")
+    add_json(fit)
+
+
+def _fit(options: argparse.Namespace) -> None:
+    from likewise.app.library import fit_stored
+    from likewise.models.bags import Sample
+
+    config = _config(options)
+    if not 0 < options.max_df <= 1:
+        raise UsageError(f"--max-df is a share, above 0 and up to 1, not {options.max_df}")
+    name = options.name or config.notation
+    fitted = _Sweeps(getattr(config, "sweeps", 0))
+    with Progress("fit", unit="steps", quiet=options.quiet) as progress:
+
+        def watch(note: dict[str, float]) -> None:
+            fitted.done = int(note.get("sweep", 0))
+            progress.advance(1, measured=fitted)
+
+        model = fit_stored(
+            options.collection,
+            config,
+            name=name,
+            sample=Sample(options.docs, options.min_df, options.max_df, options.seed),
+            threads=options.threads,
+            go_on=options.go_on,
+            watch=watch,
+        )
+    _report(options, model, name, progress.elapsed)
+
+
+def _config(options: argparse.Namespace) -> Config:
+    from likewise.models.fitting import read_config
+
+    config: Any = read_config(options.model)
+    names = {field.name for field in dataclasses.fields(config)}
+    if options.topics:
+        if "topics" not in names:
+            raise UsageError(f"{config} has no number of topics to set")
+        config = dataclasses.replace(config, topics=options.topics)
+    if options.seed and "seed" in names:
+        config = dataclasses.replace(config, seed=options.seed)
+    fitted: Config = config
+    return fitted
+
+
+@dataclasses.dataclass
+class _Sweeps:
+    """How far a fit is, in sweeps."""
+
+    total: int
+    done: int = 0
+
+
+def _report(options: argparse.Namespace, model: AnyModel, name: str, seconds: float) -> None:
+    values: dict[str, Any] = {
+        "folder": str(options.collection),
+        "name": name,
+        "kind": model.kind,
+        "settings": dict(model.settings),
+        "topics": model.n_topics,
+        "terms": len(model.vocabulary),
+        "documents": model.vocabulary.n_docs,
+        "seconds": round(seconds, 2),
+        "history": list(model.history),
+    }
+    if options.json:
+        print_json(values)
+        return
+    print(
+        f"{options.collection}: {name} fitted, {model.n_topics:,} topics over "
+        f"{len(model.vocabulary):,} terms of {model.vocabulary.n_docs:,} documents, {seconds:.1f} s"
+    )
+    for note in model.history:
+        print("  " + ", ".join(f"{key} {value:,.5g}" for key, value in note.items()))

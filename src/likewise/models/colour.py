@@ -1,0 +1,297 @@
+"""Which words of this text are topical, which its own, which background?"""
+
+from __future__ import annotations
+
+import unicodedata
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+
+from likewise.collection.segment import find_rows
+from likewise.collection.snapshot import Snapshot, TermCounts
+from likewise.compiled import Doubles
+from likewise.errors import UsageError
+from likewise.models.outside import counts_of
+from likewise.models.reading import Word, relevant_rows, top_rows
+from likewise.models.surfaces import readable_terms, surface_words
+from likewise.models.topics import TopicModel
+from likewise.models.triple import OWN_WORDS, Triples
+from likewise.text.analysis import Analyzer
+
+if TYPE_CHECKING:
+    from likewise.models.subspace import Subspace
+
+_TOPIC_WORDS = 6
+_MOST_TOPICS = 6
+_LEAST_SHARE = 0.01
+_NO_WEIGHT = 1e-6
+
+
+class Kind(StrEnum):
+    """What a word is in its document; `STOP` is one that the analysis leaves out."""
+
+    TOPIC = "topic"
+    OWN = "own"
+    BACKGROUND = "background"
+    STOP = "stop"
+
+
+_ROUTES = (Kind.TOPIC, Kind.OWN, Kind.BACKGROUND)
+
+
+class Route(NamedTuple):
+    """How a term of a document came about: its shares, and the likeliest of the topics."""
+
+    topic: float
+    own: float
+    background: float
+    number: int
+
+    @property
+    def kind(self) -> Kind:
+        """The largest of the three; ties go to the first."""
+        return _ROUTES[int(np.argmax(self[:3]))]
+
+
+class Token(NamedTuple):
+    """A word of a text, from `start` to `stop`, and the terms that the analysis makes of it."""
+
+    start: int
+    stop: int
+    terms: tuple[str, ...]
+
+
+class Piece(NamedTuple):
+    """A stretch of a text: a word with its kind, or (without one) what stands between words."""
+
+    text: str
+    kind: Kind | None = None
+    route: Route | None = None
+
+
+@dataclass(frozen=True)
+class TopicPart:
+    """A topic of a document: its share of all the document's words, and its own telling words.
+
+    The words of an axis are those of the pole on whose side the document stands.
+    """
+
+    number: int
+    label: str
+    share: float
+    words: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class Decomposition:
+    """What a text is made of; `shares` are those of topics, own words and background.
+
+    `topics` are the largest, at most six; `own` words have their shares of the own part (in a
+    space those of the squared residual, without words that it has less of than its topics
+    promise); `routes` has every term of the text; the pieces, joined, are the text.
+    """
+
+    model: str
+    shares: tuple[float, float, float]
+    topics: tuple[TopicPart, ...]
+    own: tuple[Word, ...]
+    routes: Mapping[str, Route]
+    counts: Mapping[str, int]
+    pieces: tuple[Piece, ...]
+
+    @property
+    def text(self) -> str:
+        """The text."""
+        return "".join(piece.text for piece in self.pieces)
+
+
+def decompose_text(
+    model: TopicModel | Subspace, collection: Snapshot, text: str, *, words: int = OWN_WORDS
+) -> Decomposition:
+    """Take a text apart, of the collection or not, down to each word."""
+    counts, names = counts_of(collection, text)
+    if not names:
+        raise UsageError(
+            "the text holds no word to decompose: after stop words and analysis nothing is left"
+        )
+    triples = model.decompose(counts, words=len(counts.terms))
+    routes = dict(zip(names.values(), word_routes(model, counts, triples), strict=True))
+    surfaces = surface_words([text], collection.analyzer)
+    shares = triples.shares[0].tolist()
+    weights = triples.weights if isinstance(model, TopicModel) else np.square(triples.weights)
+    own = [
+        Word(names[number], surfaces.get(names[number], names[number]), weight)
+        for number, weight, signed in zip(
+            triples.terms.tolist(), weights.tolist(), triples.weights.tolist(), strict=True
+        )
+        if signed > 0
+    ]
+    return Decomposition(
+        model=model.name,
+        shares=(shares[0], shares[1], shares[2]),
+        topics=_topic_parts(model, collection, triples),
+        own=tuple(own[:words]),
+        routes=routes,
+        counts=dict(zip(names.values(), counts.counts.tolist(), strict=True)),
+        pieces=tuple(colour(text, collection.analyzer, routes)),
+    )
+
+
+def word_routes(model: TopicModel | Subspace, counts: TermCounts, triples: Triples) -> list[Route]:
+    """Work out the routes of each term of one document; `triples` has all of its own words.
+
+    A term unknown to the model is the document's own. Of the others, λ₂ ψ_w is the share of the
+    document's tokens that are w by the own route, so that divided by w's share of the tokens it
+    is p(own|w,d); the rest goes to topics and background as λ₁ Σ_k θ_k φ_kw to λ₃ Ω_w. In a
+    space a word's weight is projection and residual together, which are its topical and own
+    parts; a word without weight, as one of every document is, is background.
+    """
+    rows = find_rows(np.asarray(model.vocabulary.terms), counts.terms.astype(np.int64))
+    known = rows >= 0
+    shares = triples.shares[0].astype(np.float64)
+    own_weights = np.zeros(len(rows), np.float64)
+    own_weights[np.searchsorted(counts.terms, triples.terms)] = triples.weights
+    topics = triples.topics[0].astype(np.float64)
+    at = np.where(known, rows, 0)
+    if isinstance(model, TopicModel):
+        by_topic = model.word_topics[at, : model.n_topics] * topics
+        topical = shares[0] * by_topic.sum(axis=1)
+        behind = shares[2] * np.asarray(model.background)[at].astype(np.float64)
+        own = shares[1] * own_weights * counts.counts.sum() / counts.counts
+        own = np.clip(own, 0, 1)
+        rest = (1 - own) / np.maximum(topical + behind, 1e-300)
+        found = np.stack([topical * rest, own, behind * rest], axis=1)
+    else:
+        by_topic = np.asarray(model.basis)[at] * topics
+        residual = np.sqrt(shares[1]) * own_weights
+        whole = by_topic.sum(axis=1) + residual
+        own = np.clip(residual / np.maximum(whole, _NO_WEIGHT), 0, 1)
+        found = np.stack([1 - own, own, np.zeros(len(own))], axis=1)
+        found[whole <= _NO_WEIGHT] = (0, 0, 1)
+    found[~known] = (0, 1, 0)
+    numbers = by_topic.argmax(axis=1) if by_topic.shape[1] else np.zeros(len(rows), np.int64)
+    return [
+        Route(topical, its_own, behind, number)
+        for (topical, its_own, behind), number in zip(found.tolist(), numbers.tolist(), strict=True)
+    ]
+
+
+def _topic_parts(
+    model: TopicModel | Subspace, collection: Snapshot, triples: Triples
+) -> tuple[TopicPart, ...]:
+    topics = triples.topics[0].astype(np.float64)
+    weights = topics if isinstance(model, TopicModel) else np.square(topics)
+    parts: Doubles = float(triples.shares[0, 0]) * weights / max(weights.sum(), 1e-12)
+    order = np.argsort(-parts, kind="stable")[:_MOST_TOPICS]
+    chosen = order[parts[order] >= _LEAST_SHARE]
+    chosen = chosen if len(chosen) else order[:1]
+    if isinstance(model, TopicModel):
+        rows = relevant_rows(model, collection, chosen, n=_TOPIC_WORDS)
+    else:
+        rows = [
+            top_rows(model, np.array([k]), n=_TOPIC_WORDS, sign=-1 if topics[k] < 0 else 1)[0]
+            for k in chosen.tolist()
+        ]
+    terms = [collection.terms(np.asarray(model.vocabulary.terms)[its]) for its in rows]
+    readable = readable_terms(collection, [term for its in terms for term in its])
+    labels: Sequence[str] = getattr(model, "labels", ())
+    return tuple(
+        TopicPart(
+            k, labels[k] if labels else "", float(parts[k]), tuple(readable[term] for term in its)
+        )
+        for k, its in zip(chosen.tolist(), terms, strict=True)
+    )
+
+
+# Texts
+
+
+def colour(text: str, analyzer: Analyzer, routes: Mapping[str, Route]) -> Iterator[Piece]:
+    """Cut a text into pieces; joined again they are the text."""
+    end = 0
+    for token in tokens(text, analyzer):
+        if token.start > end:
+            yield Piece(text[end : token.start])
+        end = token.stop
+        route = _joint([routes[term] for term in token.terms if term in routes])
+        kind = route.kind if route else Kind.STOP
+        yield Piece(text[token.start : token.stop], kind, route)
+    if end < len(text):
+        yield Piece(text[end:])
+
+
+def tokens(text: str, analyzer: Analyzer) -> Iterator[Token]:
+    """Find the words of a text where they stand; their terms in order are the text's terms."""
+    start = -1
+    for i, char in enumerate(text):
+        if _inside(char):
+            start = i if start < 0 else start
+        elif start >= 0:
+            yield from _tokens_of(text, start, i, analyzer)
+            start = -1
+    if start >= 0:
+        yield from _tokens_of(text, start, len(text), analyzer)
+
+
+def _tokens_of(text: str, start: int, stop: int, analyzer: Analyzer) -> Iterator[Token]:
+    word = text[start:stop]
+    # Pairs of characters overlap: each but the last is shown on its first character.
+    if not word.isascii() and stop - start > 2 and unicodedata.is_normalized("NFKC", word):
+        terms = analyzer.terms(word)
+        if terms == [word[i : i + 2] for i in range(len(word) - 1)]:
+            last = len(terms) - 1
+            for i, term in enumerate(terms):
+                yield Token(start + i, start + i + 1 if i < last else stop, (term,))
+            return
+    yield Token(start, stop, tuple(analyzer.terms(word)))
+
+
+def _inside(char: str) -> bool:
+    if char.isascii():
+        return char.isalnum()
+    folded = unicodedata.normalize("NFKC", char).casefold()
+    return any(c.isalnum() or unicodedata.category(c)[0] == "M" for c in folded)
+
+
+def _joint(routes: Sequence[Route]) -> Route | None:
+    if len(routes) < 2:
+        return routes[0] if routes else None
+    topical, own, background = np.mean([route[:3] for route in routes], axis=0).tolist()
+    strongest = max(routes, key=lambda route: route.topic)
+    return Route(topical, own, background, strongest.number)
+
+
+_STYLES = {
+    Kind.TOPIC: "\x1b[34m",
+    Kind.OWN: "\x1b[1;33m",
+    Kind.BACKGROUND: "",
+    Kind.STOP: "\x1b[2m",
+}
+_PLAIN = "\x1b[0m"
+# Joiners and soft hyphens shape words; other format characters may turn text around.
+_SHAPING = frozenset("\n\t\u00ad\u200b\u200c\u200d\u2060\ufeff")
+
+
+def to_ansi(pieces: Sequence[Piece]) -> str:
+    """Colour a text for a terminal: topics blue, own words bold and yellow, stop words dim."""
+    out = []
+    for piece in pieces:
+        style = _STYLES[piece.kind] if piece.kind else ""
+        shown = harmless(piece.text)
+        out.append(f"{style}{shown}{_PLAIN}" if style else shown)
+    return "".join(out)
+
+
+def harmless(text: str) -> str:
+    """Replace what a terminal or a page would act on, not show; line ends become newlines."""
+    if text.isprintable():
+        return text
+    lines = text.replace("\r\n", "\n").replace("\r", "\n")
+    return "".join(c if _is_shown(c) else "�" for c in lines)
+
+
+def _is_shown(char: str) -> bool:
+    return char.isprintable() or char in _SHAPING or unicodedata.category(char) == "Zs"

@@ -1,0 +1,189 @@
+"""Topics from elsewhere: other fitters, or the user's own categories; then DDM's inference.
+
+The paper's "LDA + DS", "NMF + DS" and "ODP + DS": any set of distributions over words serves.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
+from typing import Any, ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from likewise import notation
+from likewise.collection.snapshot import Snapshot
+from likewise.errors import MissingExtra, UsageError
+from likewise.models.bags import Bags, Sample, Vocabulary, gather
+from likewise.models.ddm import BETA_BACKGROUND, BETA_OWN, GAMMA
+from likewise.models.gibbs import Priors
+from likewise.models.topics import TopicModel, distributions
+
+_CATEGORY_SMOOTHING = 0.01
+_TEXT_VALUES = 10_000
+
+
+@dataclass(frozen=True)
+class OnlineLDA:
+    """LDA by online variational Bayes (Hoffman, Blei, Bach 2010), as scikit-learn does it."""
+
+    topics: int = 250
+    passes: int = 5
+    alpha: float = 50.0
+    beta: float = 0.01
+    seed: int = 0
+    notation: ClassVar[str] = "lda-vb"
+
+    def __post_init__(self) -> None:
+        if min(self.topics, self.passes) < 1 or min(self.alpha, self.beta) <= 0:
+            raise UsageError(
+                f"{self}: topics and passes must be at least 1, alpha and beta above 0"
+            )
+
+    def __str__(self) -> str:
+        return notation.write(self)
+
+
+@dataclass(frozen=True)
+class NMF:
+    """Non-negative factorisation of TF-IDF weights (Lee, Seung 1999), as scikit-learn does it."""
+
+    topics: int = 250
+    iterations: int = 200
+    seed: int = 0
+    notation: ClassVar[str] = "nmf"
+
+    def __post_init__(self) -> None:
+        if min(self.topics, self.iterations) < 1:
+            raise UsageError(f"{self}: topics and iterations must be at least 1")
+
+    def __str__(self) -> str:
+        return notation.write(self)
+
+
+@dataclass(frozen=True)
+class Categories:
+    """A topic for each value of a metadata field: its documents' words, counted."""
+
+    field: str = "category"
+    least: int = 5
+    notation: ClassVar[str] = "categories"
+
+    def __str__(self) -> str:
+        return notation.write(self)
+
+
+def fit_online_lda(vocabulary: Vocabulary, bags: Bags, config: OnlineLDA) -> TopicModel:
+    """Fit topics by variational Bayes."""
+    decomposition = _scikit_learn("LDA by online variational Bayes")
+    fitted = decomposition.LatentDirichletAllocation(
+        config.topics,
+        doc_topic_prior=config.alpha / config.topics,
+        topic_word_prior=config.beta,
+        learning_method="online",
+        batch_size=1024,
+        learning_offset=64.0,
+        max_iter=config.passes,
+        total_samples=bags.n_docs,
+        random_state=config.seed,
+    ).fit(sparse(bags, len(vocabulary)))
+    # scikit-learn's components are counts with the prior in them.
+    counts = np.maximum(fitted.components_.T - config.beta, 0)
+    alpha = np.full(config.topics, config.alpha / config.topics)
+    return with_own_words(vocabulary, bags, counts, alpha=alpha, config=config)
+
+
+def fit_nmf(vocabulary: Vocabulary, bags: Bags, config: NMF) -> TopicModel:
+    """Fit topics by factorising TF-IDF weights."""
+    decomposition = _scikit_learn("NMF")
+    idf = vocabulary.idf
+    values: NDArray[Any] = (1 + np.log(bags.counts)) * idf[bags.rows]
+    matrix = sparse(bags, len(vocabulary), values=values)
+    lengths = np.sqrt(np.asarray(matrix.multiply(matrix).sum(axis=1)).ravel())
+    matrix = matrix.multiply(1 / np.maximum(lengths, 1e-12)[:, None]).tocsr()
+    if config.topics > min(matrix.shape):
+        raise UsageError(f"{config}: at most {min(matrix.shape)} topics fit these documents")
+    fitted = decomposition.NMF(
+        config.topics, init="nndsvd", max_iter=config.iterations, random_state=config.seed, tol=1e-4
+    )
+    import warnings
+
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        coordinates = fitted.fit_transform(matrix)
+    # A topic's words as they would be counted: the idf taken out again, at the size of its use.
+    parts = fitted.components_.T / np.maximum(idf, 1e-3)[:, None]
+    sizes = parts.sum(axis=0)
+    use = coordinates.sum(axis=0) * fitted.components_.sum(axis=1)
+    use = np.maximum(use, 1e-9)
+    counts = parts / np.maximum(sizes, 1e-12) * (bags.n_tokens * use / use.sum())
+    alpha = np.full(config.topics, 50.0 / config.topics)
+    return with_own_words(vocabulary, bags, counts, alpha=alpha, config=config)
+
+
+def fit_categories(collection: Snapshot, sample: Sample, config: Categories) -> TopicModel:
+    """Count the words of the documents of each category; a document may be in several."""
+    if config.field not in collection.field_names():
+        known = ", ".join(collection.field_names()[:20]) or "none"
+        raise UsageError(f"no document has a field {config.field!r}; the fields are {known}")
+    labelled: dict[str, list[int]] = {}
+    for doc, document in collection.documents():
+        value = document.fields.get(config.field)
+        for label in value if isinstance(value, list) else [] if value is None else [value]:
+            labelled.setdefault(str(label), []).append(doc)
+    labels = sorted(label for label, docs in labelled.items() if len(docs) >= config.least)
+    if not labels or len(labels) > _TEXT_VALUES:
+        raise UsageError(
+            f"field {config.field!r} has {len(labels):,} values with at least {config.least} "
+            f"documents; categories need 1 to {_TEXT_VALUES:,}"
+        )
+    vocabulary, bags = gather(collection, sample)
+    counts = np.zeros((len(vocabulary), len(labels)), np.float64)
+    for k, label in enumerate(labels):
+        members = vocabulary.bags(collection.term_counts(np.array(labelled[label], np.int64)))
+        counts[:, k] = np.bincount(members.rows, members.counts, len(vocabulary))
+    sizes = np.array([len(labelled[label]) for label in labels], np.float64)
+    alpha = 50.0 / len(labels) * sizes / sizes.mean()
+    return with_own_words(vocabulary, bags, counts, alpha=alpha, config=config, labels=labels)
+
+
+def with_own_words(
+    vocabulary: Vocabulary,
+    bags: Bags,
+    counts: NDArray[Any],
+    *,
+    alpha: NDArray[np.float64],
+    config: OnlineLDA | NMF | Categories,
+    labels: Sequence[str] = (),
+) -> TopicModel:
+    """Make topics a model that decomposes as DDM does; the background is the whole corpus."""
+    priors = Priors(alpha, np.full(3, GAMMA), _CATEGORY_SMOOTHING, BETA_OWN, BETA_BACKGROUND)
+    corpus = np.bincount(bags.rows, bags.counts, len(vocabulary))
+    word_topics, background = distributions(counts, corpus, priors)
+    return TopicModel(
+        name=config.notation,
+        vocabulary=vocabulary,
+        word_topics=word_topics,
+        background=background,
+        priors=priors,
+        switch=True,
+        labels=tuple(labels),
+        settings={"model": str(config)} | asdict(config),
+    )
+
+
+def sparse(bags: Bags, n_rows: int, *, values: NDArray[Any] | None = None) -> Any:
+    """Give bags as a SciPy matrix, documents by words; of counts, unless there are other values."""
+    from scipy.sparse import csr_matrix
+
+    data = bags.counts if values is None else values
+    return csr_matrix((data, bags.rows, bags.bounds), shape=(bags.n_docs, n_rows))
+
+
+def _scikit_learn(what: str) -> Any:
+    try:
+        from sklearn import decomposition
+    except ImportError:
+        raise MissingExtra(what, extra="models") from None
+    return decomposition

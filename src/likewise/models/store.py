@@ -1,0 +1,135 @@
+"""How does a model stay with its collection? Arrays and a JSON file, memory-mapped, no pickle."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import orjson
+from numpy.typing import NDArray
+
+from likewise.collection.files import check_content, check_size, map_array, write_array, write_bytes
+from likewise.collection.manifest import ModelEntry
+from likewise.collection.snapshot import MODELS, Snapshot
+from likewise.collection.writer import Writer
+from likewise.errors import DamagedError, FormatError, UsageError
+from likewise.models.bags import Vocabulary
+from likewise.models.gibbs import Priors
+from likewise.models.subspace import Subspace
+from likewise.models.topics import TopicModel
+
+FORMAT = 1
+_ABOUT = "model.json"
+_CHECKED_AT_OPEN = 64 << 20
+
+AnyModel = TopicModel | Subspace
+
+
+def save_model(writer: Writer, model: AnyModel, *, name: str = "") -> None:
+    """Store a model with the collection, under its own name or another."""
+    writer.put_model(
+        name or model.name, kind=model.kind, write=lambda folder: _write(model, folder)
+    )
+
+
+def load_model(collection: Snapshot, name: str | None = None) -> AnyModel:
+    """Load a model by name; without one, the model that was fitted last."""
+    entry = find_model(collection, name)
+    folder = collection.folder / MODELS / entry.folder
+    for file, expected in entry.files.items():
+        (check_content if expected.size <= _CHECKED_AT_OPEN else check_size)(
+            folder / file, expected
+        )
+    about = _about(folder)
+    vocabulary = Vocabulary(
+        map_array(folder / "vocabulary.npy"),
+        map_array(folder / "vocabulary-doc-freqs.npy"),
+        about["n_docs"],
+    )
+    shared: dict[str, Any] = {
+        "name": entry.name,
+        "vocabulary": vocabulary,
+        "settings": about["settings"],
+        "history": tuple(about["history"]),
+    }
+    if entry.kind == TopicModel.kind:
+        return TopicModel(
+            **shared,
+            word_topics=_rows(folder / "word-topics.npy", len(vocabulary)),
+            background=map_array(folder / "background.npy"),
+            priors=Priors(
+                map_array(folder / "alpha.npy"), map_array(folder / "gamma.npy"), *about["betas"]
+            ),
+            switch=about["switch"],
+            labels=tuple(about["labels"]),
+        )
+    if entry.kind == Subspace.kind:
+        return Subspace(
+            **shared,
+            basis=_rows(folder / "basis.npy", len(vocabulary)),
+            values=map_array(folder / "values.npy"),
+            weighting=about["weighting"],
+            average_length=about["average_length"],
+        )
+    raise FormatError(
+        f"{folder}: a model of kind {entry.kind!r}, which this likewise does not know"
+    )
+
+
+def find_model(collection: Snapshot, name: str | None) -> ModelEntry:
+    """Find the entry of a model, or raise."""
+    models = collection.manifest.models
+    if not models:
+        raise UsageError(
+            f"{collection.folder} has no model; fit one with: likewise fit {collection.folder}"
+        )
+    if name is None:
+        return models[-1]
+    for entry in models:
+        if entry.name == name:
+            return entry
+    known = ", ".join(entry.name for entry in models)
+    raise UsageError(f"no model {name!r} in {collection.folder}; there is {known}")
+
+
+def _write(model: AnyModel, folder: Path) -> None:
+    about: dict[str, Any] = {
+        "format": FORMAT,
+        "n_docs": model.vocabulary.n_docs,
+        "settings": dict(model.settings),
+        "history": [dict(note) for note in model.history],
+    }
+    write_array(folder / "vocabulary.npy", model.vocabulary.terms, np.int64)
+    write_array(folder / "vocabulary-doc-freqs.npy", model.vocabulary.doc_freqs, np.int64)
+    if isinstance(model, TopicModel):
+        write_array(folder / "word-topics.npy", model.word_topics.ravel(), np.float32)
+        write_array(folder / "background.npy", model.background, np.float32)
+        write_array(folder / "alpha.npy", model.priors.alpha, np.float64)
+        write_array(folder / "gamma.npy", model.priors.gamma, np.float64)
+        about |= {
+            "betas": list(model.priors[2:]),
+            "switch": model.switch,
+            "labels": list(model.labels),
+        }
+    else:
+        write_array(folder / "basis.npy", np.ascontiguousarray(model.basis).ravel(), np.float32)
+        write_array(folder / "values.npy", np.asarray(model.values), np.float64)
+        about |= {"weighting": model.weighting, "average_length": model.average_length}
+    write_bytes(folder / _ABOUT, orjson.dumps(about, option=orjson.OPT_SERIALIZE_NUMPY))
+
+
+def _about(folder: Path) -> Mapping[str, Any]:
+    about: dict[str, Any] = orjson.loads((folder / _ABOUT).read_bytes())
+    if about["format"] != FORMAT:
+        raise FormatError(f"{folder}: a model of format {about['format']}; fit it again")
+    return about
+
+
+def _rows(path: Path, n_rows: int) -> NDArray[np.float32]:
+    flat = map_array(path)
+    if n_rows == 0 or len(flat) % n_rows:
+        raise DamagedError(f"{path}: {len(flat)} numbers do not make {n_rows} rows")
+    rows: NDArray[np.float32] = flat.reshape(n_rows, -1)
+    return rows

@@ -1,0 +1,393 @@
+"""Models with axes: a document is its projection on them, and the words that they leave over.
+
+A document is a vector t of length one, a weight for each of its words. With orthonormal axes V its
+topical half is `z = Vᵀt`; what they leave over is `ε = t - Vz`, at right angles to them, so that
+`‖z‖² + ‖ε‖² = 1` and `<t, u> = <z, z'> + <ε, ε'>`. A document's own words are those where ε is
+largest by magnitude. A weight is signed: below zero the axes promise more of a word than there is.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import asdict, dataclass, field
+from functools import cached_property
+from typing import Any, ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from likewise import notation
+from likewise.collection.snapshot import Snapshot, TermCounts
+from likewise.compiled import Doubles, Floats, Ids, Int, Ints, fast_kernel
+from likewise.errors import UsageError
+from likewise.models.bags import Vocabulary
+from likewise.models.lanczos import Plan, Watch, Weighted, overlap, principal_axes, slabs, times
+from likewise.models.topics import TopicModel
+from likewise.models.triple import OWN_WORDS, Triples, largest
+
+WEIGHTINGS = ("tfidf", "bm25")
+K1, B = 1.2, 0.75
+MEMORY = 1 << 30
+_CHUNK = 512
+_READ_CHUNK = 4096
+_MIN_DF, _MANY_DOCS = 4, 10_000
+# A residual below single precision's noise is none.
+_LEAST_SHARE = 1e-6
+
+
+@dataclass(frozen=True)
+class LSI:
+    """Latent semantic indexing (Deerwester et al. 1990): the leading axes of the documents.
+
+    `docs` is how many documents, drawn by the seed, the axes are made from (0: all). Weights are
+    `(1 + ln f) ln(N/n)`, or for `bm25` `(k1 + 1) f / (f + k1 (1 - b + b length/average)) · idf`,
+    the idf that of Lucene. Each of the `iterations` is one pass over the documents.
+    """
+
+    topics: int = 150
+    docs: int = 50_000
+    weighting: str = "tfidf"
+    iterations: int = 18
+    seed: int = 0
+    notation: ClassVar[str] = "lsi"
+
+    def __post_init__(self) -> None:
+        if min(self.topics, self.iterations) < 1 or min(self.docs, self.seed) < 0:
+            raise UsageError(
+                f"{self}: topics and iterations must be at least 1, docs and seed at least 0"
+            )
+        _check(self.weighting)
+
+    def __str__(self) -> str:
+        return notation.write(self)
+
+
+@dataclass(frozen=True, eq=False)
+class Subspace:
+    """Orthonormal axes (the columns of `basis`, a row for each word) and their singular values.
+
+    `average_length` is that of the documents it was fitted on, for weights as in BM25.
+    """
+
+    kind: ClassVar[str] = "subspace"
+    name: str
+    vocabulary: Vocabulary
+    basis: NDArray[np.float32]
+    values: Doubles
+    weighting: str = "tfidf"
+    average_length: float = 1.0
+    settings: Mapping[str, Any] = field(default_factory=dict)
+    history: tuple[Mapping[str, float], ...] = ()
+
+    @property
+    def n_topics(self) -> int:
+        """How many axes there are."""
+        return int(self.basis.shape[1])
+
+    @cached_property
+    def scale(self) -> Scale:
+        """How words are weighed."""
+        return Scale(self.vocabulary, self.weighting, self.average_length)
+
+    def weigh(self, counts: TermCounts) -> Weighted:
+        """Give documents as weights of vocabulary rows, without the words that are unknown.
+
+        A document has length one together with these.
+        """
+        return self.scale.weigh(counts)
+
+    def decompose(self, counts: TermCounts, *, words: int = OWN_WORDS, threads: int = 1) -> Triples:
+        """Decompose documents; a term that the model does not know can only be a document's own.
+
+        Topics are z, as long as the topical share's root; weights of own words are ε over its
+        length before all but the largest are left out. The background has no share.
+        """
+        if words < 0:
+            raise UsageError(f"a document cannot have {words} own words: 0 or more")
+        n_docs = len(counts.bounds) - 1
+        basis, scale = np.asarray(self.basis), self.scale
+        topics = np.zeros((n_docs, self.n_topics), np.float32)
+        shares = np.zeros((n_docs, 3), np.float32)
+        rest = np.zeros(len(counts.terms), np.float32)
+
+        def part(first: int) -> tuple[Ints, Ints]:
+            last = min(first + _CHUNK, n_docs)
+            bounds = counts.bounds[first : last + 1]
+            inside = (counts.terms, counts.counts)
+            out = (topics[first:last], shares[first:last], rest)
+            project(bounds, inside, (scale.rows, scale.factors), scale.norm, basis, out)
+            magnitudes = np.abs(rest[bounds[0] : bounds[-1]])
+            ends, places = largest(bounds - bounds[0], magnitudes, max(words, 1))
+            kept = len(places) if words else 0
+            return np.diff(ends) * bool(words), places[:kept] + bounds[0]
+
+        found = _in_parts(part, range(0, n_docs, _CHUNK), threads)
+        sizes = np.concatenate([np.zeros(1, np.int64), *(sizes for sizes, _ in found)])
+        places = np.concatenate([np.empty(0, np.int64), *(places for _, places in found)])
+        return Triples(
+            topics, np.cumsum(sizes), counts.terms[places].astype(np.int64), rest[places], shares
+        )
+
+
+class Scale:
+    """How words are weighed: the row and the factor of each term, and the norm of a length.
+
+    `rows` goes by term number; the last of `factors` is for terms that are unknown, as if in one
+    document. Where no term tells documents apart all of them have the factor one.
+    """
+
+    def __init__(self, vocabulary: Vocabulary, weighting: str, average_length: float) -> None:
+        _check(weighting)
+        n_docs = vocabulary.n_docs
+        doc_freqs = np.append(np.maximum(vocabulary.doc_freqs, 1), 1).astype(np.float64)
+        self.norm = (np.float32(0), np.float32(0), np.float32(0))
+        if weighting == "bm25":
+            factors = np.log1p((n_docs - doc_freqs + 0.5) / (doc_freqs + 0.5))
+            by_length = K1 * B / max(average_length, 1e-9)
+            self.norm = (np.float32(K1 + 1), np.float32(K1 * (1 - B)), np.float32(by_length))
+        else:
+            factors = np.log(n_docs / doc_freqs)
+        if not factors[:-1].any():
+            factors[:] = 1.0
+        self.factors: Floats = factors.astype(np.float32)
+        size = int(vocabulary.terms[-1]) + 1 if len(vocabulary) else 0
+        self.rows: Ids = np.full(size, -1, np.int32)
+        self.rows[vocabulary.terms] = np.arange(len(vocabulary), dtype=np.int32)
+
+    def weigh(self, counts: TermCounts) -> Weighted:
+        """Give documents as weights of rows, without the words that are unknown."""
+        bounds = counts.bounds - counts.bounds[0]
+        terms = counts.terms[counts.bounds[0] : counts.bounds[-1]]
+        inside = (terms, counts.counts[counts.bounds[0] : counts.bounds[-1]])
+        rows = np.empty(len(terms), np.int32)
+        weights = np.empty(len(terms), np.float32)
+        weigh(bounds, inside, (self.rows, self.factors), self.norm, (rows, weights))
+        known = rows >= 0
+        kept = np.concatenate([[0], np.cumsum(known)]).astype(np.int64)
+        return Weighted(kept[bounds], rows[known], weights[known])
+
+
+def fit_lsi(
+    collection: Snapshot,
+    config: LSI,
+    *,
+    threads: int = 0,
+    memory: int = MEMORY,
+    watch: Watch | None = None,
+) -> Subspace:
+    """Fit axes to a collection, reading documents as often as needed rather than keeping them.
+
+    A collection with more terms than memory has room for keeps those in the most documents.
+    """
+    docs = collection.live_docs()
+    if config.docs and config.docs < len(docs):
+        chosen = np.random.default_rng(config.seed).choice(len(docs), config.docs, replace=False)
+        docs = docs[np.sort(chosen)]
+    doc_freqs = np.zeros(collection.n_terms, np.int64)
+    n_tokens = 0
+    for counts in _read(collection, docs):
+        doc_freqs += np.bincount(counts.terms, minlength=len(doc_freqs))
+        n_tokens += int(counts.counts.sum(dtype=np.int64))
+    if not n_tokens:
+        raise UsageError(f"{collection.folder} has no words to fit a model on")
+    per_term = Plan(1, config.topics, config.iterations).row_bytes
+    vocabulary = _choose(
+        collection, doc_freqs, len(docs), limit=max(memory * 3 // 4 // per_term, 1)
+    )
+    average_length = n_tokens / len(docs)
+    scale = Scale(vocabulary, config.weighting, average_length)
+
+    def stream() -> Iterator[Weighted]:
+        return map(scale.weigh, _read(collection, docs))
+
+    documents: Callable[[], Iterable[Weighted]] = stream
+    if 8 * int(vocabulary.doc_freqs.sum()) <= memory // 4:
+        documents = list(stream()).__iter__
+    plan = Plan(len(vocabulary), config.topics, config.iterations, config.seed)
+    basis, values = principal_axes(
+        documents, plan, threads=threads or os.cpu_count() or 1, watch=watch
+    )
+    captured = float((values**2).sum()) / len(docs)
+    return Subspace(
+        name=config.notation,
+        vocabulary=vocabulary,
+        basis=basis,
+        values=values,
+        weighting=config.weighting,
+        average_length=average_length,
+        settings={"model": str(config)} | asdict(config),
+        history=({"pass": config.iterations, "captured": captured},),
+    )
+
+
+def span_of(
+    model: TopicModel, *, vocabulary: Vocabulary | None = None, threads: int = 1
+) -> Subspace:
+    """Give the subspace that topics span: the left singular vectors of `idf · √φ`.
+
+    With a wider vocabulary its other words keep their own idf; without one they count as rare,
+    even those that were left out of the topics for being everywhere.
+    """
+    words = vocabulary or model.vocabulary
+    factors = Scale(model.vocabulary, "tfidf", 1.0).factors[:-1]
+    with slabs(threads) as pool:
+        roots = factors[:, None] * np.sqrt(model.word_topics[:, : model.n_topics])
+        squares, turns = np.linalg.eigh(overlap(roots, roots, pool))
+        squares, turns = squares[::-1], turns[:, ::-1]
+        good = squares > _LEAST_SHARE * squares[0]
+        basis = times(roots, turns[:, good] / np.sqrt(squares[good]), pool)
+        # The products were in single precision: once more, without turning an axis.
+        inner, back = np.linalg.eigh(overlap(basis, basis, pool))
+        basis = times(basis, (back / np.sqrt(inner)) @ back.T, pool)
+    if vocabulary is not None:
+        narrow, known = basis, Scale(vocabulary, "tfidf", 1.0).rows
+        terms = model.vocabulary.terms
+        inside = terms < len(known)
+        rows = np.where(inside, known[np.minimum(terms, len(known) - 1)], -1)
+        if (rows < 0).any():
+            raise UsageError("the wider vocabulary lacks words that the topics have")
+        basis = np.zeros((len(vocabulary), narrow.shape[1]), np.float32)
+        basis[rows] = narrow
+    return Subspace(
+        name=f"{model.name}-span",
+        vocabulary=words,
+        basis=basis,
+        values=np.sqrt(squares[good]),
+        settings=dict(model.settings),
+        history=model.history,
+    )
+
+
+def _check(weighting: str) -> None:
+    if weighting not in WEIGHTINGS:
+        raise UsageError(f"weighting must be one of {', '.join(WEIGHTINGS)}, not {weighting!r}")
+
+
+def _read(collection: Snapshot, docs: Ints) -> Iterator[TermCounts]:
+    for first in range(0, len(docs), _READ_CHUNK):
+        yield collection.term_counts(docs[first : first + _READ_CHUNK])
+
+
+def _choose(collection: Snapshot, doc_freqs: Ints, n_docs: int, *, limit: int) -> Vocabulary:
+    """Choose the terms that recur, frequent ones too: unknown to the model they would look rare."""
+    least = min(_MIN_DF if n_docs >= _MANY_DOCS else 2, max(n_docs // 8, 1))
+    terms = np.flatnonzero(doc_freqs >= least)
+    if len(terms) == 0:
+        terms = np.flatnonzero(doc_freqs)
+    if len(terms) > limit:
+        terms = np.sort(terms[np.argsort(-doc_freqs[terms], kind="stable")[:limit]])
+    doc_freqs = doc_freqs[terms]
+    if collection.analysis.filters_terms:
+        # What the analysis does not admit says nothing, as if it were in every document.
+        admitted = collection.admitted(*collection.frequencies(terms))
+        doc_freqs = np.where(admitted, doc_freqs, n_docs)
+    return Vocabulary(terms, doc_freqs, n_docs)
+
+
+def _in_parts(part: Callable[[int], Any], firsts: range, threads: int) -> list[Any]:
+    if threads == 1 or len(firsts) < 2:
+        return [part(first) for first in firsts]
+    with ThreadPoolExecutor(threads) as pool:
+        return list(pool.map(part, firsts))
+
+
+@fast_kernel
+def weight_of(count: Any, length: Any, factor: Any, norm: tuple[Any, Any, Any]) -> Any:
+    """Give a word's weight before documents are brought to length one.
+
+    Equals `(1 + np.log(count)) * factor`, or with `norm[0] > 0`
+    `norm[0] * count / (count + norm[1] + norm[2] * length) * factor`.
+    """
+    if norm[0] > 0:
+        return norm[0] * count / (count + norm[1] + norm[2] * length) * factor
+    return factor if count == 1 else (np.float32(1) + np.log(count)) * factor
+
+
+@fast_kernel
+def weigh(
+    bounds: Ints,
+    words: tuple[Ids, Ids],
+    scale: tuple[Ids, Floats],
+    norm: tuple[Any, Any, Any],
+    out: tuple[Ids, Floats],
+) -> None:
+    """Weigh the words of documents, and give their rows, -1 for those that are unknown.
+
+    Equals `weight_of` of each word, over the root of the sum of their squares in the document.
+    """
+    terms, counts = words
+    row_of, factors = scale
+    rows, weights = out
+    n_terms, unknown = len(row_of), len(factors) - 1
+    for doc in range(len(bounds) - 1):
+        start, stop = bounds[doc], bounds[doc + 1]
+        length = np.float32(0)
+        for j in range(start, stop):
+            length += np.float32(counts[j])
+        squares = np.float32(0)
+        for j in range(start, stop):
+            row = row_of[terms[j]] if 0 <= terms[j] < n_terms else -1
+            factor = factors[row if row >= 0 else unknown]
+            weight = weight_of(np.float32(counts[j]), length, factor, norm)
+            squares += weight * weight
+            rows[j] = row
+            weights[j] = weight
+        inverse = np.float32(1) / np.sqrt(squares) if squares > 0 else np.float32(0)
+        for j in range(start, stop):
+            weights[j] *= inverse
+
+
+@fast_kernel
+def project(
+    bounds: Ints,
+    words: tuple[Ids, Ids],
+    scale: tuple[Ids, Floats],
+    norm: tuple[Any, Any, Any],
+    basis: NDArray[np.float32],
+    out: tuple[NDArray[np.float32], NDArray[np.float32], Floats],
+) -> None:
+    """Project documents on axes; give what is left of each word over the length of all that is.
+
+    Equals, for t the dense vector of weights, `z = basis.T @ t`, `rest = t - basis @ z`,
+    `shares = z @ z, 1 - z @ z, 0` and `rest / np.sqrt(1 - z @ z)`.
+    """
+    terms, counts = words
+    topics, shares, rest = out
+    width: Int = basis.shape[1]
+    first, last = bounds[0], bounds[-1]
+    rows = np.empty(last - first, np.int32)
+    own = rest[first:last]
+    weigh(bounds - first, (terms[first:last], counts[first:last]), scale, norm, (rows, own))
+    z = np.empty(width, np.float32)
+    for doc in range(len(bounds) - 1):
+        start, stop = bounds[doc] - first, bounds[doc + 1] - first
+        z[:] = 0
+        total = np.float32(0)
+        for j in range(start, stop):
+            total += own[j]
+            if rows[j] >= 0:
+                row, weight = rows[j], own[j]
+                for k in range(width):
+                    z[k] += weight * basis[row, k]
+        if total == 0:
+            continue
+        share = np.float32(0)
+        for k in range(width):
+            share += z[k] * z[k]
+            topics[doc, k] = z[k]
+        left = np.float32(1) - share
+        if left < _LEAST_SHARE:
+            shares[doc, 0] = 1
+            own[start:stop] = 0
+            continue
+        shares[doc, 0], shares[doc, 1] = share, left
+        inverse = np.float32(1) / np.sqrt(left)
+        for j in range(start, stop):
+            foretold = np.float32(0)
+            if rows[j] >= 0:
+                row = rows[j]
+                for k in range(width):
+                    foretold += z[k] * basis[row, k]
+            own[j] = (own[j] - foretold) * inverse

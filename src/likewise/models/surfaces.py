@@ -1,0 +1,95 @@
+"""Which word does a stem stand for? The commonest one that the documents have."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Sequence
+
+import numpy as np
+
+from likewise.collection.build import content
+from likewise.collection.postings import BLOCK
+from likewise.collection.segment import find_rows
+from likewise.collection.snapshot import Snapshot
+from likewise.compiled import Ints
+from likewise.text.analysis import Analyzer, encode, split_words
+from likewise.text.chunks import cut
+
+_SAMPLED_BLOCKS = 64
+
+
+def readable_terms(collection: Snapshot, terms: Iterable[str]) -> dict[str, str]:
+    """Map terms, which are stems, to the commonest word in the collection that each stands for.
+
+    Words are counted in a sample of the documents; a term that is not in the sample is looked up
+    in one document that holds it, and one that is nowhere stands for itself.
+    """
+    wanted = dict.fromkeys(terms)
+    found = surface_words(_sampled_texts(collection), collection.analyzer)
+    absent = [term for term in wanted if term not in found]
+    holders = sorted({doc for doc in _holders(collection, absent) if doc >= 0})
+    texts = [content(collection.document(doc)) for doc in holders]
+    found = surface_words(texts, collection.analyzer) | found if texts else found
+    return {term: found.get(term, term) for term in wanted}
+
+
+def surface_words(texts: Iterable[str], analyzer: Analyzer) -> dict[str, str]:
+    """Map the terms of texts to the commonest word that gave each; ties by the alphabet."""
+    chunks = cut([encode(text) for text in texts])
+    amounts = np.bincount(chunks.tokens, minlength=len(chunks.distinct.offsets) - 1).tolist()
+    counted: Counter[str] = Counter()
+    for chunk, amount in zip(chunks.distinct.all(), amounts, strict=True):
+        if chunk.isascii():
+            counted[chunk.decode()] += amount
+        else:
+            for word in split_words(chunk.decode("utf-8", "replace")):
+                counted[word] += amount
+    names = list(counted)
+    sizes, terms = analyzer.resolve([encode(name) for name in names])
+    single = [name for name, size in zip(names, sizes, strict=True) if size == 1]
+    # A word that is cut further (never a stem's only word) would shift the terms.
+    if len(single) != len(terms):
+        single, terms = _one_by_one(names, analyzer)
+    best: dict[str, tuple[int, str]] = {}
+    for name, term in zip(single, terms, strict=True):
+        best[term] = min(best.get(term, (0, "")), (-counted[name], name))
+    return {term: name for term, (_, name) in best.items()}
+
+
+def _one_by_one(names: list[str], analyzer: Analyzer) -> tuple[list[str], list[str]]:
+    pairs = [(name, analyzer.resolve([encode(name)])[1]) for name in names]
+    whole = [(name, terms[0]) for name, terms in pairs if len(terms) == 1]
+    return [name for name, _ in whole], [term for _, term in whole]
+
+
+def spaced(values: Ints, most: int) -> Ints:
+    """Choose evenly spaced values, at most so many."""
+    if len(values) <= most:
+        return values
+    return values[np.linspace(0, len(values) - 1, most).astype(np.int64)]
+
+
+def _sampled_texts(collection: Snapshot) -> list[str]:
+    blocks = [(s, b) for s in collection.segments for b in range(s.documents.n_blocks)]
+    chosen = spaced(np.arange(len(blocks)), _SAMPLED_BLOCKS)
+    texts = []
+    for segment, block in (blocks[i] for i in chosen.tolist()):
+        first, documents = segment.documents.block(block)
+        live = segment.live[first : first + len(documents)].tolist()
+        texts += [content(doc) for doc, alive in zip(documents, live, strict=True) if alive]
+    return texts
+
+
+def _holders(collection: Snapshot, terms: Sequence[str]) -> list[int]:
+    """Give a document that holds each term, -1 where there is none."""
+    numbers = collection.find_terms(terms)
+    out = np.full(len(terms), -1, np.int64)
+    for base, segment in zip(collection.bases.tolist(), collection.segments, strict=False):
+        postings = segment.postings
+        rows = find_rows(postings.terms, numbers)
+        for i in np.flatnonzero((rows >= 0) & (out < 0)).tolist():
+            entry = int(postings.entry_bounds[rows[i]])
+            local = int(postings.entry_blocks[entry]) * BLOCK
+            local += int(postings.docs[int(postings.starts[entry])])
+            out[i] = base + local if segment.live[local] else -1
+    return [int(doc) for doc in out]

@@ -1,0 +1,234 @@
+"""Models with topics: distributions over words, from whatever source, and DDM's inference.
+
+Inference replaces sampling by expectations: each word of a document has a share on the topics,
+on the document itself and on the background, and the shares are made consistent with each other
+by iteration. A word must not count itself on the document's own route, or that route explains
+everything: a word goes there as far as its *repetition* is not explained elsewhere.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, field
+from typing import Any, ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from likewise.collection.segment import find_rows
+from likewise.collection.snapshot import TermCounts
+from likewise.compiled import Floats, Ids, Int, Ints, fast_kernel, kernel
+from likewise.models.bags import Vocabulary
+from likewise.models.gibbs import Priors, padded
+from likewise.models.triple import OWN_WORDS, Triples, largest
+
+TOLERANCE = 1e-3
+MOST_ITERATIONS = 200
+_CHUNK = 256
+_WEIGHED_TOGETHER = 64
+
+
+@dataclass(frozen=True, eq=False)
+class TopicModel:
+    """Topics φ (a padded row for each word), background Ω, and the priors of a document.
+
+    With `switch` off a document is topics only, as in LDA. `history` is what the fit reported.
+    """
+
+    kind: ClassVar[str] = "topics"
+    name: str
+    vocabulary: Vocabulary
+    word_topics: NDArray[np.float32]
+    background: Floats
+    priors: Priors
+    switch: bool
+    labels: tuple[str, ...] = ()
+    settings: Mapping[str, Any] = field(default_factory=dict)
+    history: tuple[Mapping[str, float], ...] = ()
+
+    @property
+    def n_topics(self) -> int:
+        """How many topics there are."""
+        return len(self.priors.alpha)
+
+    def decompose(
+        self,
+        counts: TermCounts,
+        *,
+        words: int = OWN_WORDS,
+        threads: int = 1,
+        tolerance: float = TOLERANCE,
+    ) -> Triples:
+        """Decompose documents; a term that the model does not know can only be a document's own."""
+        rows = find_rows(self.vocabulary.terms, counts.terms.astype(np.int64)).astype(np.int32)
+        n_docs = len(counts.bounds) - 1
+        topics = np.zeros((n_docs, self.word_topics.shape[1]), np.float32)
+        shares = np.zeros((n_docs, 3), np.float32)
+        own = np.zeros(len(rows), np.float32)
+        alpha = np.zeros(self.word_topics.shape[1], np.float32)
+        alpha[: self.n_topics] = self.priors.alpha
+
+        def infer_chunk(first: int) -> None:
+            last = min(first + _CHUNK, n_docs)
+            infer(
+                counts.bounds[first : last + 1],
+                (rows, counts.counts),
+                (self.word_topics, self.background),
+                (alpha, self.priors.gamma.astype(np.float32), np.float32(self.priors.beta_own)),
+                self.switch,
+                (np.float32(tolerance), MOST_ITERATIONS),
+                (topics[first:last], shares[first:last], own),
+            )
+
+        chunks = range(0, n_docs, _CHUNK)
+        if threads == 1 or len(chunks) < 2:
+            for first in chunks:
+                infer_chunk(first)
+        else:
+            with ThreadPoolExecutor(threads) as pool:
+                list(pool.map(infer_chunk, chunks))
+        bounds, places = largest(counts.bounds, own, words)
+        return Triples(
+            topics[:, : self.n_topics],
+            bounds,
+            counts.terms[places].astype(np.int64),
+            own[places],
+            shares,
+        )
+
+
+def distributions(
+    word_topics: NDArray[Any], background: NDArray[Any], priors: Priors
+) -> tuple[NDArray[np.float32], Floats]:
+    """Turn counts of words by topic (unpadded) and by background into distributions, smoothed."""
+    n_rows, n_topics = word_topics.shape
+    out = np.zeros((n_rows, padded(n_topics)), np.float32)
+    smoothed = word_topics + priors.beta_topic
+    out[:, :n_topics] = smoothed / smoothed.sum(axis=0)
+    behind = background + priors.beta_background
+    return out, (behind / behind.sum()).astype(np.float32)
+
+
+@fast_kernel
+def _dot(a: Floats, b: Floats) -> Any:
+    total: Any = np.float32(0.0)
+    for k in range(len(a)):
+        total += a[k] * b[k]
+    return total
+
+
+@fast_kernel
+def _add_product(out: Floats, a: Floats, b: Floats, factor: Any) -> None:
+    for k in range(len(out)):
+        out[k] += a[k] * b[k] * factor
+
+
+@kernel
+def _own_share(count: Any, elsewhere: Any, others: Any, priors: tuple[Any, Any, Any]) -> Any:
+    """Give the expected share of a word's tokens on the document's own route.
+
+    The tokens of a word are weighed together: m of them are own with probability proportional to
+    `C(c, m) · elsewhere^(c - m) · Π_{j<m} (γ₂ + n + j)(β₂ + j)/(Wβ₂ + n + j)`, n being the
+    document's other own tokens. One by one, the first could not go there and the rest follow it.
+    """
+    gamma, beta, total = priors
+    c: Any = min(np.int64(count), np.int64(_WEIGHED_TOGETHER))
+    term, norm, mean = 1.0, 1.0, 0.0
+    for j in range(c):
+        odds = (gamma + others + j) * (beta + j) / ((total + others + j) * elsewhere)
+        term *= odds * (c - j) / (j + 1.0)
+        norm += term
+        mean += term * (j + 1)
+        if norm > 1e250:
+            term, norm, mean = term * 1e-250, norm * 1e-250, mean * 1e-250
+    return mean / (norm * c)
+
+
+@fast_kernel
+def infer(
+    bounds: Ints,
+    words: tuple[Ids, Ids],
+    model: tuple[NDArray[np.float32], Floats],
+    priors: tuple[Floats, Floats, Any],
+    switch: bool,
+    until: tuple[Any, Int],
+    out: tuple[NDArray[np.float32], NDArray[np.float32], Floats],
+) -> None:
+    """Work out topics and shares of documents, and how much of each word is the document's own.
+
+    `until` is the change of the topics' shares at which a document is done, and the most
+    iterations.
+    """
+    rows, counts = words
+    word_topics, background = model
+    alpha, gamma, beta_own = priors
+    tolerance, most = until
+    topics, shares, own = out
+    n_rows, width = word_topics.shape
+    alpha_sum = alpha.sum()
+    mass = np.empty(width, np.float32)
+    weights = np.empty(width, np.float32)
+    for doc in range(len(bounds) - 1):
+        start, stop = bounds[doc], bounds[doc + 1]
+        n_tokens = np.float32(0.0)
+        n_known = np.float32(0.0)
+        for j in range(start, stop):
+            n_tokens += counts[j]
+            if rows[j] >= 0:
+                n_known += counts[j]
+        if n_tokens == 0 or (n_known == 0 and not switch):
+            continue
+        # By route: topic, own, background. A word that the model does not know can only be own.
+        routes = np.array([n_known, n_tokens - n_known, 0.0], np.float32)
+        by_route = np.zeros((stop - start, 3), np.float32)
+        for j in range(start, stop):
+            by_route[j - start, 0 if rows[j] >= 0 else 1] = 1.0
+        for k in range(width):
+            mass[k] = alpha[k] * n_known / alpha_sum
+        for _ in range(most):
+            for k in range(width):
+                weights[k] = alpha[k] + mass[k]
+            previous = mass.copy()
+            mass[:] = 0
+            now = np.zeros(3, np.float32)
+            for j in range(start, stop):
+                row, share = rows[j], by_route[j - start]
+                count = np.float32(counts[j])
+                if row < 0:
+                    now[1] += count * share[1]
+                    continue
+                explained = _dot(weights, word_topics[row])
+                if switch:
+                    others = routes[0] - count * share[0]
+                    by_topic = explained * (gamma[0] + others) / (alpha_sum + routes[0])
+                    behind = (gamma[2] + routes[2] - count * share[2]) * background[row]
+                    share[1] = _own_share(
+                        count,
+                        by_topic + behind,
+                        max(routes[1] - count * share[1], np.float32(0.0)),
+                        (gamma[1], beta_own, n_rows * beta_own),
+                    )
+                    share[0] = (1 - share[1]) * by_topic / (by_topic + behind)
+                    share[2] = 1 - share[0] - share[1]
+                    now[1] += count * share[1]
+                    now[2] += count * share[2]
+                now[0] += count * share[0]
+                if explained > 0:
+                    _add_product(mass, weights, word_topics[row], count * share[0] / explained)
+            routes = now
+            change = np.float32(0.0)
+            for k in range(width):
+                change += abs(mass[k] - previous[k])
+            if change <= tolerance * n_tokens:
+                break
+        for k in range(width):
+            topics[doc, k] = (alpha[k] + mass[k]) / (alpha_sum + routes[0])
+        for j in range(start, stop):
+            if switch and routes[1] > 0:
+                own[j] = counts[j] * by_route[j - start, 1] / routes[1]
+        if switch:
+            for x in range(3):
+                shares[doc, x] = routes[x] / n_tokens
+        else:
+            shares[doc, 0] = 1
