@@ -17,4 +17,4 @@ def drawn():
 
 @pytest.fixture(scope="session")
 def fitted(drawn):
-    return fit(drawn.vocabulary, drawn.bags, DDM(topics=12, sweeps=150, alpha=1.6))
+    return fit(drawn.vocabulary, drawn.bags, DDM(topics=12, sweeps=150, alpha=0.13))

@@ -70,7 +70,7 @@ def test_a_bad_start_would_be_seen(drawn):
     """The same sampler from a random start over all three routes stays clearly worse."""
     unseen = draw(seed=0, n_docs=900)
     seen, foretold = split(unseen.bags.take(np.arange(600, 900)), seed=1)
-    config = DDM(topics=12, sweeps=100, alpha=1.6, samples=1, learn=0)
+    config = DDM(topics=12, sweeps=100, alpha=0.13, samples=1, learn=0)
     good = Sampler(drawn.vocabulary, drawn.bags, config)
     bad = Sampler(drawn.vocabulary, drawn.bags, config)
     _scatter_over_all_routes(bad)
@@ -117,7 +117,7 @@ def test_without_the_switch_it_is_lda_as_tomotopy_has_it():
     test = Bags(kept[test.bounds], test.rows[known], test.counts[known])
     seen, foretold = split(test, seed=1)
     n_topics, sweeps, seeds = 20, 150, range(1, 4)
-    config = LDA(topics=n_topics, sweeps=sweeps, alpha=2.0, learn=0, samples=1)
+    config = LDA(topics=n_topics, sweeps=sweeps, alpha=0.1, learn=0, samples=1)
     ours = [fit(corpus.vocabulary, train, replace(config, seed=seed)) for seed in seeds]
     theirs = [_tomotopy(tomotopy, train, ours[0], sweeps=sweeps, seed=seed) for seed in seeds]
     a, b = (np.mean([perplexity(m, seen, foretold) for m in models]) for models in (ours, theirs))
@@ -151,7 +151,7 @@ def test_the_same_seed_gives_the_same_model_on_one_thread_and_two(drawn):
 
 def test_the_fit_reports_and_stops_when_it_stands_still(drawn):
     notes = []
-    config = DDM(topics=8, sweeps=400, alpha=1.6, check=10, stop=0.002)
+    config = DDM(topics=8, sweeps=400, alpha=0.13, check=10, stop=0.002)
     model = fit(drawn.vocabulary, drawn.bags, config, watch=notes.append)
     perplexities = [note["perplexity"] for note in model.history]
     assert len(notes) < 400
@@ -162,7 +162,7 @@ def test_the_fit_reports_and_stops_when_it_stands_still(drawn):
 def test_training_goes_on_from_a_model(drawn, fitted):
     unseen = draw(seed=0, n_docs=900)
     seen, foretold = split(unseen.bags.take(np.arange(600, 900)), seed=1)
-    short = DDM(topics=12, sweeps=3, samples=1, learn=0, alpha=1.6)
+    short = DDM(topics=12, sweeps=3, samples=1, learn=0, alpha=0.13)
     afresh = fit(drawn.vocabulary, drawn.bags, short)
     further = fit(drawn.vocabulary, drawn.bags, short, origin=fitted)
     assert perplexity(further, seen, foretold) < 0.9 * perplexity(afresh, seen, foretold)

@@ -147,7 +147,7 @@ class Writer:
     ) -> Added:
         """Add documents, all or none; `afresh`, in place of all that is there, analysed so."""
         if afresh is not None:
-            self.manifest = changed(self.manifest, analysis=afresh, segments=())
+            self.manifest = changed(self.manifest, analysis=afresh, segments=(), models=())
         with storage_errors(self.folder):
             addition = _Addition(self, replace=replace, resources=resources)
             try:

@@ -252,6 +252,9 @@ def _tokens_of(text: str, start: int, stop: int, analyzer: Analyzer) -> Iterator
 def _inside(char: str) -> bool:
     if char.isascii():
         return char.isalnum()
+    if unicodedata.category(char) == "Cf":
+        # Invisible within a word, but for those among the general punctuation.
+        return not "\u2000" <= char <= "\u203f" or char in "\u200c\u200d"
     folded = unicodedata.normalize("NFKC", char).casefold()
     return any(c.isalnum() or unicodedata.category(c)[0] == "M" for c in folded)
 

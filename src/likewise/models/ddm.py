@@ -31,7 +31,7 @@ _BURN_SWEEPS = 20
 class DDM:
     """A document is topics, words of its own, and background.
 
-    `alpha` is the sum of the topics' priors, `beta` a topic's prior for each word; both are learnt
+    `alpha` is a document's prior for each topic, `beta` a topic's for each word; both are learnt
     every `learn` sweeps after the first 20 (0: never). Topics are the average of the last
     `samples` states, five sweeps apart. With `check` above 0 the perplexity of a held-out tenth of
     the documents is measured every so many sweeps; sampling ends when it has fallen by less than
@@ -41,7 +41,7 @@ class DDM:
     topics: int = 250
     sweeps: int = 200
     samples: int = 8
-    alpha: float = 50.0
+    alpha: float = 0.2
     beta: float = 0.01
     learn: int = 10
     check: int = 0
@@ -213,7 +213,7 @@ def fit(
 
 def _first_priors(config: DDM) -> Priors:
     return Priors(
-        alpha=np.full(config.topics, config.alpha / config.topics),
+        alpha=np.full(config.topics, config.alpha),
         gamma=np.full(3, GAMMA),
         beta_topic=config.beta,
         beta_own=BETA_OWN,

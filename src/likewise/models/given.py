@@ -20,6 +20,7 @@ from likewise.models.ddm import BETA_BACKGROUND, BETA_OWN, GAMMA
 from likewise.models.gibbs import Priors
 from likewise.models.topics import TopicModel, distributions
 
+ALPHA = 0.2
 _CATEGORY_SMOOTHING = 0.01
 _TEXT_VALUES = 10_000
 
@@ -30,15 +31,15 @@ class OnlineLDA:
 
     topics: int = 250
     passes: int = 5
-    alpha: float = 50.0
+    alpha: float = 0.2
     beta: float = 0.01
     seed: int = 0
     notation: ClassVar[str] = "lda-vb"
 
     def __post_init__(self) -> None:
-        if min(self.topics, self.passes) < 1 or min(self.alpha, self.beta) <= 0:
+        if min(self.topics, self.passes) < 1 or not (0 < self.alpha <= 1 and 0 < self.beta <= 1):
             raise UsageError(
-                f"{self}: topics and passes must be at least 1, alpha and beta above 0"
+                f"{self}: topics and passes must be at least 1, alpha and beta above 0 and up to 1"
             )
 
     def __str__(self) -> str:
@@ -79,7 +80,7 @@ def fit_online_lda(vocabulary: Vocabulary, bags: Bags, config: OnlineLDA) -> Top
     decomposition = _scikit_learn("LDA by online variational Bayes")
     fitted = decomposition.LatentDirichletAllocation(
         config.topics,
-        doc_topic_prior=config.alpha / config.topics,
+        doc_topic_prior=config.alpha,
         topic_word_prior=config.beta,
         learning_method="online",
         batch_size=1024,
@@ -90,7 +91,7 @@ def fit_online_lda(vocabulary: Vocabulary, bags: Bags, config: OnlineLDA) -> Top
     ).fit(sparse(bags, len(vocabulary)))
     # scikit-learn's components are counts with the prior in them.
     counts = np.maximum(fitted.components_.T - config.beta, 0)
-    alpha = np.full(config.topics, config.alpha / config.topics)
+    alpha = np.full(config.topics, config.alpha)
     return with_own_words(vocabulary, bags, counts, alpha=alpha, config=config)
 
 
@@ -118,7 +119,7 @@ def fit_nmf(vocabulary: Vocabulary, bags: Bags, config: NMF) -> TopicModel:
     use = coordinates.sum(axis=0) * fitted.components_.sum(axis=1)
     use = np.maximum(use, 1e-9)
     counts = parts / np.maximum(sizes, 1e-12) * (bags.n_tokens * use / use.sum())
-    alpha = np.full(config.topics, 50.0 / config.topics)
+    alpha = np.full(config.topics, ALPHA)
     return with_own_words(vocabulary, bags, counts, alpha=alpha, config=config)
 
 
@@ -144,7 +145,7 @@ def fit_categories(collection: Snapshot, sample: Sample, config: Categories) -> 
         members = vocabulary.bags(collection.term_counts(np.array(labelled[label], np.int64)))
         counts[:, k] = np.bincount(members.rows, members.counts, len(vocabulary))
     sizes = np.array([len(labelled[label]) for label in labels], np.float64)
-    alpha = 50.0 / len(labels) * sizes / sizes.mean()
+    alpha = ALPHA * sizes / sizes.mean()
     return with_own_words(vocabulary, bags, counts, alpha=alpha, config=config, labels=labels)
 
 

@@ -49,7 +49,7 @@ class LSI:
     topics: int = 150
     docs: int = 50_000
     weighting: str = "tfidf"
-    iterations: int = 18
+    iterations: int = 22
     seed: int = 0
     notation: ClassVar[str] = "lsi"
 

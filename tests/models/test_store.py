@@ -1,0 +1,162 @@
+import numpy as np
+import pytest
+
+import likewise as lw
+from likewise.errors import DamagedError, UsageError
+from likewise.models.store import load_model
+from likewise.models.topics import TopicModel
+
+MODELS = [
+    "lsi(topics=4)",
+    "ddm(topics=3,sweeps=12,samples=2)",
+    "lda(topics=3,sweeps=5,samples=1)",
+    "lda-vb(topics=3,passes=1)",
+    "nmf(topics=3)",
+    "categories(field=kind,least=1)",
+]
+
+
+def documents(n=40):
+    rng = np.random.default_rng(0)
+    kinds = {
+        "air": ["wing", "flow", "lift", "drag", "shock", "mach", "flutter", "speed"],
+        "sea": ["ship", "hull", "wave", "keel", "anchor", "tide", "harbour", "sail"],
+        "land": ["road", "wheel", "brake", "engine", "gear", "tyre", "bridge", "truck"],
+    }
+    for i in range(n):
+        kind = sorted(kinds)[i % 3]
+        words = rng.choice(kinds[kind], 30).tolist() + [f"name{i}"] * 4
+        yield {"id": str(i), "text": " ".join(words), "kind": kind}
+
+
+@pytest.fixture(scope="module")
+def collection(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("models") / "c.lw"
+    return lw.index(documents(), to=folder, model="lsi(topics=4)")
+
+
+def equal(one, other):
+    return all(np.array_equal(a, b) for a, b in zip(one, other, strict=True))
+
+
+@pytest.mark.parametrize("model", MODELS)
+def test_a_model_stored_and_loaded_gives_the_same_triples(collection, model):
+    fitted = collection.fit(model)
+    again = lw.open(collection.folder)
+    docs = again.snapshot.live_docs()
+    counts = again.snapshot.term_counts(docs)
+    loaded = again.model(fitted.name)
+    assert loaded.n_topics == fitted.n_topics
+    assert loaded.settings["model"] == model
+    one, other = fitted.decompose(counts), loaded.decompose(counts)
+    assert equal(one, other)
+    # Same seed, same answer.
+    assert equal(one, collection.fit(model).decompose(counts))
+    # Documents of a kind are near each other, whatever the model.
+    topics = one.topics / np.linalg.norm(one.topics, axis=1, keepdims=True)
+    likeness = topics @ topics.T
+    same = np.equal.outer(docs % 3, docs % 3)
+    assert likeness[same].mean() > likeness[~same].mean() + 0.3
+
+
+@pytest.mark.parametrize(
+    "model", ["ddm(topics=3,sweeps=30)", "categories(field=kind,least=1)", "lsi"]
+)
+def test_the_words_of_one_document_are_its_own(collection, model):
+    collection.fit(model)
+    triples = collection.decompose(["7"], model=model.partition("(")[0], words=3)
+    assert "name7" in collection.snapshot.terms(triples.terms)
+
+
+def test_models_are_listed_chosen_and_replaced(collection):
+    collection.fit("ddm(topics=3,sweeps=5,samples=1)")
+    collection.fit("ddm(topics=2,sweeps=5,samples=1)", name="small")
+    assert collection.info()["models"][-1] == "small"
+    assert collection.model().n_topics == 2
+    assert collection.model("ddm").n_topics == 3
+    assert collection.model("lsi").kind == "subspace"
+    collection.fit("ddm(topics=4,sweeps=5,samples=1)", name="small")
+    assert collection.info()["models"].count("small") == 1
+    assert collection.model("small").n_topics == 4
+    with pytest.raises(UsageError, match="no model 'other'"):
+        collection.model("other")
+
+
+def test_the_span_of_topics_is_a_model(collection):
+    collection.fit("ddm(topics=3,sweeps=12,samples=2)")
+    span = collection.fit("span(of=ddm)")
+    assert span.kind == "subspace"
+    assert np.allclose(span.basis.T @ span.basis, np.eye(span.n_topics), atol=1e-4)
+    with pytest.raises(UsageError, match="no topics to span"):
+        collection.fit("span(of=lsi)")
+
+
+def test_a_model_stays_while_documents_come_and_go(tmp_path):
+    c = lw.index(documents(), to=tmp_path / "c.lw", model="ddm(topics=3,sweeps=12,samples=2)")
+    before = c.decompose(["5"])
+    c.add([{"id": "new", "text": "wing wing unheard unheard unheard"}])
+    c.delete(["6"])
+    c.merge()
+    assert equal(before, c.decompose(["5"]))
+    triples = c.decompose(["new"])
+    assert c.snapshot.terms(triples.terms[:1]) == ["unheard"]
+
+
+def test_an_overwrite_drops_the_models_of_the_old_terms(tmp_path):
+    lw.index(documents(), to=tmp_path / "c.lw", model="ddm(topics=3,sweeps=5,samples=1)")
+    c = lw.index(documents(6), to=tmp_path / "c.lw", overwrite=True, model=None)
+    assert c.info()["models"] == []
+    with pytest.raises(UsageError, match="has no model; fit one with: likewise fit"):
+        c.model()
+
+
+def test_documents_too_few_or_empty_simply_have_no_model(tmp_path):
+    empty = lw.index([{"id": "1", "text": ""}], to=tmp_path / "empty.lw")
+    assert empty.info()["models"] == []
+    with pytest.raises(UsageError, match=r"no words|nothing to fit"):
+        empty.fit("ddm(topics=2,sweeps=1)")
+    none = lw.index([], to=tmp_path / "none.lw")
+    with pytest.raises(UsageError, match="no documents"):
+        none.fit("ddm")
+    one = lw.index([{"id": "1", "text": "one document of a few words"}], to=tmp_path / "one.lw")
+    one.fit("ddm(topics=2,sweeps=3,samples=1)")
+    assert one.decompose("1").shares.sum() == pytest.approx(1, abs=1e-4)
+
+
+def test_training_goes_on_by_name(tmp_path):
+    c = lw.index(documents(), to=tmp_path / "c.lw", model="ddm(topics=3,sweeps=12,samples=2)")
+    further = c.fit("ddm(topics=3,sweeps=5,samples=1)", go_on=True)
+    assert isinstance(further, TopicModel)
+    c.fit("lsi(topics=2)")
+    with pytest.raises(UsageError, match="cannot"):
+        c.fit("lsi(topics=2)", go_on=True)
+
+
+def test_an_altered_file_of_a_model_is_named(collection):
+    collection.fit("lda(topics=3,sweeps=5,samples=1)", name="broken")
+    entry = next(m for m in collection.snapshot.manifest.models if m.name == "broken")
+    path = collection.folder / "models" / entry.folder / "word-topics.npy"
+    data = bytearray(path.read_bytes())
+    data[-3] ^= 4
+    path.write_bytes(data)
+    with pytest.raises(DamagedError, match=r"word-topics\.npy"):
+        load_model(collection.snapshot, "broken")
+    with pytest.raises(DamagedError, match=r"word-topics\.npy"):
+        collection.snapshot.check()
+
+
+@pytest.mark.parametrize(
+    ("model", "message"),
+    [
+        ("dmd", "unknown model 'dmd': it is one of categories, ddm, lda"),
+        ("ddm(topic=3)", "'topic=3' is no option"),
+        ("ddm(topics=many)", "must be a whole number"),
+        ("nmf(topics=1000)", "at most"),
+        ("lsi(topics=0)", "topics"),
+        ("categories(field=colour)", "no document has a field 'colour'; the fields are kind"),
+        ("categories(field=kind,least=100)", "0 values"),
+    ],
+)
+def test_what_cannot_be_fitted_is_said(collection, model, message):
+    with pytest.raises(UsageError, match=message):
+        collection.fit(model)
