@@ -87,14 +87,12 @@ def test_cells_hold_every_pair_once_and_cells_of_a_round_are_apart(drawn):
             assert sum(map(len, sets)) == len(set.union(*sets))
 
 
-def test_a_token_is_drawn_as_the_equation_says():
-    """One document of one word and many tokens: routes are drawn in proportion to the equation."""
+def test_a_topic_is_drawn_in_proportion_to_its_weight():
     rng = np.random.default_rng(0)
-    doc, word, scale = (rng.random(32, np.float32) for _ in range(3))
-    alpha, beta = np.full(32, 0.1, np.float32), np.float32(0.2)
-    out = np.empty(32, np.float32)
-    total = weigh_topics(doc, word, scale, (alpha, beta), out)
-    expected = (alpha + doc) * (beta + word) * scale
+    scaled, word = (rng.random(32, np.float32) for _ in range(2))
+    beta, out = np.float32(0.2), np.empty(32, np.float32)
+    total = weigh_topics(scaled, word, beta, out)
+    expected = scaled * (beta + word)
     assert out == pytest.approx(expected, rel=1e-5)
     assert total == pytest.approx(expected.sum(), rel=1e-5)
     drawn = np.zeros(32)

@@ -13,9 +13,7 @@ from likewise.collection.snapshot import TermCounts, open_snapshot
 from likewise.collection.writer import build
 from likewise.errors import UsageError
 from likewise.models.bags import Vocabulary
-from likewise.models.gibbs import Priors
-from likewise.models.subspace import LSI, Scale, Subspace, fit_lsi, span_of
-from likewise.models.topics import TopicModel
+from likewise.models.subspace import LSI, Scale, Subspace, fit_lsi
 from likewise.records import Document
 from likewise.text.analysis import Analysis
 
@@ -164,14 +162,27 @@ def test_a_batch_gives_each_document_what_it_gets_alone(topical, monkeypatch):
         assert alone.shares.tobytes() == together.shares[i].tobytes()
 
 
-def test_the_same_bits_with_any_threads_memory_and_twice(topical, monkeypatch):
-    config = LSI(topics=5, iterations=4)
-    models = [fit_lsi(topical, config, threads=threads) for threads in (1, 2, 1)]
-    monkeypatch.setattr("likewise.models.subspace._READ_CHUNK", 50)
-    streamed = fit_lsi(topical, config)
+def test_the_same_bits_on_any_number_of_threads_and_twice(topical):
+    models = [fit_lsi(topical, LSI(topics=5, iterations=4), threads=n) for n in (1, 2, 1)]
     assert len({model.basis.tobytes() for model in models}) == 1
     assert len({model.values.tobytes() for model in models}) == 1
-    np.testing.assert_allclose(streamed.values, models[0].values, rtol=1e-5)
+
+
+def test_documents_are_read_again_where_memory_cannot_hold_them(topical, monkeypatch):
+    monkeypatch.setattr("likewise.models.subspace._READ_CHUNK", 50)
+    reads = []
+    read = type(topical).term_counts
+    monkeypatch.setattr(
+        type(topical), "term_counts", lambda self, docs: reads.append(len(docs)) or read(self, docs)
+    )
+    config = LSI(topics=2, iterations=2)
+    held = fit_lsi(topical, config)
+    assert reads == [50] * 16
+    reads.clear()
+    streamed = fit_lsi(topical, config, memory=4 * 8 * int(held.vocabulary.doc_freqs.sum()) - 1)
+    assert reads == [50] * 8 * 4
+    assert streamed.vocabulary.terms.tolist() == held.vocabulary.terms.tolist()
+    assert streamed.basis.tobytes() == held.basis.tobytes()
 
 
 def test_little_memory_keeps_the_most_frequent_terms(topical):
@@ -318,49 +329,6 @@ def test_weights_equal_the_formulas(weighting):
     np.testing.assert_allclose(
         weighted.weights, [expected[0, 0], expected[0, 1], expected[1, 1]], rtol=1e-6
     )
-
-
-def topic_model(random, terms, n_topics=4, n_docs=50):
-    vocabulary = Vocabulary(terms, random.integers(1, n_docs, len(terms)), n_docs)
-    topics = np.zeros((len(terms), 16), np.float32)
-    topics[:, :n_topics] = random.dirichlet(np.full(len(terms), 0.2), n_topics).T
-    priors = Priors(np.ones(n_topics), np.ones(3), 0.01, 1e-4, 0.01)
-    background = np.full(len(terms), 1 / len(terms), np.float32)
-    return TopicModel("ddm", vocabulary, topics, background, priors, switch=True)
-
-
-def test_the_span_of_topics_holds_every_topic():
-    random = np.random.default_rng(0)
-    topics = topic_model(random, np.arange(0, 60, 2))
-    span = span_of(topics)
-    assert span.basis.shape == (30, 4)
-    np.testing.assert_allclose(span.basis.T @ span.basis, np.eye(4), atol=1e-6)
-    roots = topics.vocabulary.idf[:, None] * np.sqrt(topics.word_topics[:, :4])
-    np.testing.assert_allclose(span.basis @ (span.basis.T @ roots), roots, atol=1e-5)
-    np.testing.assert_allclose(span.values, np.linalg.svd(roots, compute_uv=False), rtol=1e-5)
-    assert (np.diff(span.values) <= 0).all()
-
-
-def test_topics_that_coincide_span_fewer_axes():
-    topics = topic_model(np.random.default_rng(0), np.arange(30))
-    topics.word_topics[:, 3] = topics.word_topics[:, 0]
-    assert span_of(topics).n_topics == 3
-
-
-def test_a_span_in_a_wider_vocabulary_weighs_its_other_words():
-    random = np.random.default_rng(0)
-    topics = topic_model(random, np.arange(0, 60, 2))
-    doc_freqs = np.full(60, 50)
-    doc_freqs[::2] = topics.vocabulary.doc_freqs
-    wide = Vocabulary(np.arange(60), doc_freqs, 50)
-    narrow, span = span_of(topics), span_of(topics, vocabulary=wide)
-    assert not span.basis[1::2].any()
-    np.testing.assert_array_equal(span.basis[::2], narrow.basis)
-    everywhere = counts_of({0: 1, 1: 3, 2: 2})
-    assert 1 not in own_words(span.decompose(everywhere), 0)
-    assert 1 in own_words(narrow.decompose(everywhere), 0)
-    with pytest.raises(UsageError, match="lacks"):
-        span_of(topics, vocabulary=Vocabulary(np.arange(5), np.ones(5, np.int64), 50))
 
 
 def test_what_cannot_be_meant_is_refused():

@@ -225,17 +225,15 @@ def _scatter_by(
 
 
 @fast_kernel
-def weigh_topics(
-    doc: Floats, word: Floats, scale: Floats, priors: tuple[Floats, Any], out: Floats
-) -> Any:
+def weigh_topics(scaled: Floats, word: Floats, beta: Any, out: Floats) -> Any:
     """Give the weight of each topic for a token, and their sum.
 
-    Equals `out = (alpha + doc) * (beta + word) * scale; out.sum()`.
+    Equals `out = scaled * (beta + word); out.sum()`, with `scaled = (alpha + doc) * scale` kept
+    up to date by the caller.
     """
-    alpha, beta = priors
     total: Any = np.float32(0.0)
     for k in range(len(out)):
-        value = (alpha[k] + doc[k]) * (beta + word[k]) * scale[k]
+        value = scaled[k] * (beta + word[k])
         out[k] = value
         total += value
     return total
@@ -249,7 +247,7 @@ def _lane_sum(values: Floats, start: Int) -> Any:
     return total
 
 
-@kernel
+@fast_kernel
 def pick(weights: Floats, target: Any) -> Int:
     """Find the first index whose cumulative weight reaches the target, a block at a time."""
     start = 0
@@ -269,7 +267,7 @@ def pick(weights: Floats, target: Any) -> Int:
     return last
 
 
-@kernel
+@fast_kernel
 def sweep_cell(
     cells: Cells,
     cell: Int,
@@ -286,7 +284,7 @@ def sweep_cell(
     on topics move, between topics.
     """
     alpha, gamma, beta, beta_own, beta_background = priors
-    n_rows = len(state.background)
+    n_rows = np.float32(len(state.background))
     width = len(alpha)
     totals = state.topic_totals.copy()
     scale = np.zeros(width, np.float32)
@@ -294,18 +292,25 @@ def sweep_cell(
         scale[k] = 1.0 / (n_rows * beta + totals[k])
     alpha_sum = alpha.sum()
     weights = np.empty(width, np.float32)
+    scaled = np.empty(width, np.float32)
     background_change = 0.0
+    current = -1
     for pair in range(cells.bounds[cell], cells.bounds[cell + 1]):
         doc, row = cells.docs[pair], cells.rows[pair]
         doc_topics, word_topics = state.doc_topics[doc], state.word_topics[row]
         shares = state.shares[doc]
+        if doc != current:
+            current = doc
+            for k in range(width):
+                scaled[k] = (alpha[k] + doc_topics[k]) * scale[k]
         for token in range(cells.first[pair], cells.first[pair + 1]):
             old = state.topics[token]
             if old < n_topics:
                 doc_topics[old] -= 1
                 word_topics[old] -= 1
                 totals[old] -= 1
-                scale[old] = 1.0 / (n_rows * beta + totals[old])
+                scale[old] = np.float32(1.0) / (n_rows * beta + np.float32(totals[old]))
+                scaled[old] = (alpha[old] + doc_topics[old]) * scale[old]
                 shares[0] -= 1
             elif not switch:
                 continue
@@ -316,9 +321,7 @@ def sweep_cell(
                 state.background[row] -= 1
                 background_change -= 1
                 shares[2] -= 1
-            by_topic = np.float64(
-                weigh_topics(doc_topics, word_topics, scale, (alpha, beta), weights)
-            )
+            by_topic = np.float64(weigh_topics(scaled, word_topics, beta, weights))
             random = next_random(random)
             target = uniform(random)
             new: Int = np.int64(-1)
@@ -347,7 +350,8 @@ def sweep_cell(
                 doc_topics[new] += 1
                 word_topics[new] += 1
                 totals[new] += 1
-                scale[new] = 1.0 / (n_rows * beta + totals[new])
+                scale[new] = np.float32(1.0) / (n_rows * beta + np.float32(totals[new]))
+                scaled[new] = (alpha[new] + doc_topics[new]) * scale[new]
                 shares[0] += 1
             elif new == n_topics + OWN:
                 state.own[pair] += 1

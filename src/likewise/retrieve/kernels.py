@@ -27,6 +27,9 @@ _PUSH_COST = 16
 # Terms are looked up when they can add at most this share of what is needed: earlier, and too
 # many documents would still be in question.
 _EARLY = np.float32(0.5)
+# A look is worth it when the terms to come can add at most this share of what the scores so far
+# could reach, by their bounds.
+_HOPEFUL = np.float32(0.25)
 # The least number above zero.
 _LEAST = np.float32(1e-45)
 
@@ -192,6 +195,7 @@ def _search_window(
     reach = score_of(heap[0]) / slack if prune and size == k else np.float32(0.0)
     look = (high - low) // _SCORES_PER_POSTING + _PUSH_COST * k
     since_look = 0
+    rest_at_look = rest[0]
     done = 0
     while done < n_here and not rest[done] < _EARLY * reach:
         size_of_next = spans[done, 1] - spans[done, 0]
@@ -199,9 +203,10 @@ def _search_window(
             prune
             and left[done] > 2 * look
             and max(since_look, size_of_next) > look
-            and 2 * rest[done] < rest[0]
+            and rest[done] < _HOPEFUL * (reach + rest_at_look - rest[done])
         ):
             since_look = 0
+            rest_at_look = rest[done]
             reach = max(reach, _reach(space, -1, window, heap, size) / slack)
             if rest[done] < _EARLY * reach:
                 break
