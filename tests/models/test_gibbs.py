@@ -89,10 +89,10 @@ def test_cells_hold_every_pair_once_and_cells_of_a_round_are_apart(drawn):
 
 def test_a_topic_is_drawn_in_proportion_to_its_weight():
     rng = np.random.default_rng(0)
-    scaled, word = (rng.random(32, np.float32) for _ in range(2))
+    scaled, words = rng.random(32, np.float32), rng.random(96, np.float32)
     beta, out = np.float32(0.2), np.empty(32, np.float32)
-    total = weigh_topics(scaled, word, beta, out)
-    expected = scaled * (beta + word)
+    total = weigh_topics(scaled, words, 48, beta, out)
+    expected = scaled * (beta + words[48:80])
     assert out == pytest.approx(expected, rel=1e-5)
     assert total == pytest.approx(expected.sum(), rel=1e-5)
     drawn = np.zeros(32)

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from likewise.compiled import Doubles, Floats, Ids, Int, Ints, fast_kernel, kernel
 from likewise.models.bags import Bags
 
-PARTS = 8
+PARTS = 4
 LANES = 16
 # Routes of a token beyond the topics 0 … K-1.
 OWN, BACKGROUND = 0, 1
@@ -225,15 +225,17 @@ def _scatter_by(
 
 
 @fast_kernel
-def weigh_topics(scaled: Floats, word: Floats, beta: Any, out: Floats) -> Any:
+def weigh_topics(scaled: Floats, words: Floats, at: Int, beta: Any, out: Floats) -> Any:
     """Give the weight of each topic for a token, and their sum.
 
-    Equals `out = scaled * (beta + word); out.sum()`, with `scaled = (alpha + doc) * scale` kept
-    up to date by the caller.
+    Equals `out = scaled * (beta + words[at : at + len(out)]); out.sum()`, with
+    `scaled = (alpha + doc) * scale` kept up to date by the caller.
     """
     total: Any = np.float32(0.0)
+    # Unsigned, or the test for an index from the end would keep the loop from being vectorised.
+    first = np.uintp(at)
     for k in range(len(out)):
-        value = scaled[k] * (beta + word[k])
+        value = scaled[k] * (beta + words[first + np.uintp(k)])
         out[k] = value
         total += value
     return total
@@ -295,46 +297,45 @@ def sweep_cell(
     scaled = np.empty(width, np.float32)
     background_change = 0.0
     current = -1
+    # Rows of flat arrays: a view of a row for each pair would cost more than the row's sum.
+    doc_topics, word_topics = state.doc_topics.ravel(), state.word_topics.ravel()
+    shares, topics, own, background = state.shares, state.topics, state.own, state.background
     for pair in range(cells.bounds[cell], cells.bounds[cell + 1]):
-        doc, row = cells.docs[pair], cells.rows[pair]
-        doc_topics, word_topics = state.doc_topics[doc], state.word_topics[row]
-        shares = state.shares[doc]
+        doc, row = np.int64(cells.docs[pair]), np.int64(cells.rows[pair])
+        at_doc, at_word = doc * width, row * width
         if doc != current:
             current = doc
             for k in range(width):
-                scaled[k] = (alpha[k] + doc_topics[k]) * scale[k]
+                scaled[k] = (alpha[k] + doc_topics[np.uintp(at_doc) + np.uintp(k)]) * scale[k]
         for token in range(cells.first[pair], cells.first[pair + 1]):
-            old = state.topics[token]
+            old = np.int64(topics[token])
             if old < n_topics:
-                doc_topics[old] -= 1
-                word_topics[old] -= 1
+                doc_topics[at_doc + old] -= 1
+                word_topics[at_word + old] -= 1
                 totals[old] -= 1
                 scale[old] = np.float32(1.0) / (n_rows * beta + np.float32(totals[old]))
-                scaled[old] = (alpha[old] + doc_topics[old]) * scale[old]
-                shares[0] -= 1
+                scaled[old] = (alpha[old] + doc_topics[at_doc + old]) * scale[old]
+                shares[doc, 0] -= 1
             elif not switch:
                 continue
             elif old == n_topics + OWN:
-                state.own[pair] -= 1
-                shares[1] -= 1
+                own[pair] -= 1
+                shares[doc, 1] -= 1
             else:
-                state.background[row] -= 1
+                background[row] -= 1
                 background_change -= 1
-                shares[2] -= 1
-            by_topic = np.float64(weigh_topics(scaled, word_topics, beta, weights))
+                shares[doc, 2] -= 1
+            by_topic = np.float64(weigh_topics(scaled, word_topics, at_word, beta, weights))
             random = next_random(random)
             target = uniform(random)
             new: Int = np.int64(-1)
             if switch:
-                factor = (gamma[0] + shares[0]) / (alpha_sum + shares[0])
-                as_own = (
-                    (gamma[1] + shares[1])
-                    * (beta_own + state.own[pair])
-                    / (n_rows * beta_own + shares[1])
-                )
+                on_topics, on_own, on_background = shares[doc, 0], shares[doc, 1], shares[doc, 2]
+                factor = (gamma[0] + on_topics) / (alpha_sum + on_topics)
+                as_own = (gamma[1] + on_own) * (beta_own + own[pair]) / (n_rows * beta_own + on_own)
                 as_background = (
-                    (gamma[2] + shares[2])
-                    * (beta_background + state.background[row])
+                    (gamma[2] + on_background)
+                    * (beta_background + background[row])
                     / (n_rows * beta_background + background_total + background_change)
                 )
                 target *= by_topic * factor + as_own + as_background
@@ -347,20 +348,20 @@ def sweep_cell(
                 target *= by_topic
             if new < 0:
                 new = pick(weights, np.float32(target))
-                doc_topics[new] += 1
-                word_topics[new] += 1
+                doc_topics[at_doc + new] += 1
+                word_topics[at_word + new] += 1
                 totals[new] += 1
                 scale[new] = np.float32(1.0) / (n_rows * beta + np.float32(totals[new]))
-                scaled[new] = (alpha[new] + doc_topics[new]) * scale[new]
-                shares[0] += 1
+                scaled[new] = (alpha[new] + doc_topics[at_doc + new]) * scale[new]
+                shares[doc, 0] += 1
             elif new == n_topics + OWN:
-                state.own[pair] += 1
-                shares[1] += 1
+                own[pair] += 1
+                shares[doc, 1] += 1
             else:
-                state.background[row] += 1
+                background[row] += 1
                 background_change += 1
-                shares[2] += 1
-            state.topics[token] = new
+                shares[doc, 2] += 1
+            topics[token] = new
     return totals - state.topic_totals, background_change
 
 

@@ -21,6 +21,9 @@ library; their "See Also" sections are taken out of the texts and serve as judge
 
 _QUERIES = ("butterworth filter design", "sparse matrix eigenvalues", "parse command line options")
 
+_MODEL = "ddm(topics=60,sweeps=60)"
+_DOCUMENT = "scipy.signal.butter"
+
 
 def register(commands: Commands) -> None:
     """Add the command."""
@@ -36,6 +39,7 @@ def _demo(options: argparse.Namespace) -> None:
         folder = options.to or Path(aside) / "docstrings.lw"
         collection = _build(folder, quiet=options.quiet)
         _search(collection)
+        _decompose(folder, quiet=options.quiet)
         _measure(collection, quiet=options.quiet)
         if options.to:
             print(f'\nyours to go on with: likewise search {folder} "…"')
@@ -65,6 +69,16 @@ def _search(collection: Collection) -> None:
         print(collection.search(query, k=5))
     _say(f'likewise search DIR "{_QUERIES[0]}" -k 2 --filter package=scipy --explain')
     print(collection.search(_QUERIES[0], k=2, where="package=scipy", explained=True))
+
+
+def _decompose(folder: Path, *, quiet: bool) -> None:
+    from likewise.app.cli import main
+
+    fitting = ["--model", _MODEL, *(["--quiet"] if quiet else [])]
+    _say(f'likewise fit DIR --model "{_MODEL}"')
+    main(["fit", str(folder), *fitting])
+    _say(f"likewise decompose DIR --id {_DOCUMENT}")
+    main(["decompose", str(folder), "--id", _DOCUMENT])
 
 
 def _measure(collection: Collection, *, quiet: bool) -> None:
