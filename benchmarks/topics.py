@@ -1,12 +1,13 @@
-"""How fast are topics fitted and inferred, and how good are they? Beside tomotopy, gensim, scikit-learn.
+"""How fast are topics fitted and inferred, and how good are they?
 
     python benchmarks/topics.py [--only fit,threads,infer,growth,coherence,large] [--quick]
 
-All are fitted on the same bags of words in one run, on one core (but for the rows on threads);
-times are CPU time. Perplexity is that of held-out documents, half of each seen and half foretold,
-with every fitter's topics put through the same inference. A ratio is theirs over ours: above 1 we
-are ahead. Corpora: 20 Newsgroups and Wikipedia for Schools from the folder that LIKEWISE_DATA
-names, else the docstrings; drawn documents where the size is the question.
+Peers are tomotopy, gensim and scikit-learn. All are fitted on the same bags of words in one run, on
+one core (but for the rows on threads); times are CPU time. Perplexity is that of held-out
+documents, half of each seen and half foretold, with every fitter's topics put through the same
+inference. A ratio is theirs over ours: above 1 we are ahead. Corpora: 20 Newsgroups and Wikipedia
+for Schools from the folder that LIKEWISE_DATA names, else the docstrings; drawn documents where
+the size is the question.
 """
 
 from __future__ import annotations
@@ -57,7 +58,7 @@ def timed(function):
 
 
 def with_topics(model, word_topics):
-    """Put another fitter's topics (words by topics) into a model of ours, for the same yardstick."""
+    """Put another fitter's topics into a model of ours, for the same yardstick."""
     out = np.zeros_like(model.word_topics)
     out[:, : word_topics.shape[1]] = word_topics
     return replace(model, name="peer", word_topics=out)
@@ -114,7 +115,7 @@ def fit_rows(vocabulary, bags, n_topics, sweeps):
     _, seconds = timed(lambda: peer.train(sweeps, workers=1))
     topics = with_topics(models["lda"], tomotopy_topics(peer, n_rows, n_topics))
     results["tomotopy lda"] = (seconds, topics, sweeps)
-    passes = 5
+    passes = 2
     for name, fitter in (("gensim online", gensim_topics), ("scikit-learn online", sklearn_topics)):
         found, seconds = timed(lambda f=fitter: f(train, n_rows, n_topics, passes))
         results[name] = (seconds, with_topics(models["lda"], found), passes)
@@ -235,7 +236,8 @@ def thread_rows(vocabulary, bags, n_topics):
             took = time.perf_counter() - start
             seconds[threads] = min(took, seconds.get(threads, took))
         print(
-            f"{config.notation:6} one {seconds[1]:.2f} s, two {seconds[2]:.2f} s: {seconds[1] / seconds[2]:.2f}×",
+            f"{config.notation:6} one {seconds[1]:.2f} s, two {seconds[2]:.2f} s: "
+            f"{seconds[1] / seconds[2]:.2f}×",
             flush=True,
         )
 
@@ -250,9 +252,8 @@ def growth_rows(vocabulary, bags, *, quick):
             )
             sampler.run(11)
             _, seconds = timed(lambda s=sampler: s.run(2))
-            row.append(
-                f"{config.notation} {seconds / 2:.2f} ({bags.n_tokens / seconds * 2 / 1e6:.2f} M tokens/s)"
-            )
+            speed = bags.n_tokens / seconds * 2 / 1e6
+            row.append(f"{config.notation} {seconds / 2:.2f} ({speed:.2f} M tokens/s)")
         print(f"  {n_topics:5} topics: {', '.join(row)}", flush=True)
     for share in (10, 1):
         part = bags.take(np.arange(0, bags.n_docs, share))
@@ -275,7 +276,7 @@ def coherence_rows(folder, name, n_topics, sweeps):
     peer.train(sweeps, workers=1)
     report("tomotopy lda", tomotopy_topics(peer, len(vocabulary), n_topics), words, collection)
     report(
-        "scikit-learn online", sklearn_topics(bags, len(vocabulary), n_topics, 5), words, collection
+        "scikit-learn online", sklearn_topics(bags, len(vocabulary), n_topics, 2), words, collection
     )
 
 
@@ -297,8 +298,9 @@ def large_rows(folder, n_docs, n_topics, sweeps):
     took = time.perf_counter() - start
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
     print(
-        f"\n{n_docs:,} drawn documents ({bags.n_tokens:,} tokens, {len(vocabulary):,} words) indexed in "
-        f"{built:.0f} s; ddm of {n_topics} topics, {sweeps} sweeps, all cores: {took / 60:.1f} minutes "
+        f"\n{n_docs:,} drawn documents ({bags.n_tokens:,} tokens, {len(vocabulary):,} words) "
+        f"indexed in {built:.0f} s; ddm of {n_topics} topics, {sweeps} sweeps, all cores: "
+        f"{took / 60:.1f} minutes "
         f"(published: 50 hours); peak memory {peak:,.0f} MB",
         flush=True,
     )
@@ -332,7 +334,7 @@ def main() -> None:
                 growth_rows(vocabulary, bags, quick=options.quick)
         if "coherence" in wanted:
             for name in ("20newsgroups", "wikipedia-schools")[: 1 if options.quick else 2]:
-                coherence_rows(folder, name, n_topics, 20 if options.quick else 150)
+                coherence_rows(folder, name, n_topics, 20 if options.quick else 100)
         if "large" in wanted:
             large_rows(
                 folder, 5_000 if options.quick else 100_000, n_topics, 20 if options.quick else 200

@@ -296,7 +296,7 @@ def sweep_cell(
     weights = np.empty(width, np.float32)
     scaled = np.empty(width, np.float32)
     background_change = 0.0
-    current = -1
+    current = np.int64(-1)
     # Rows of flat arrays: a view of a row for each pair would cost more than the row's sum.
     doc_topics, word_topics = state.doc_topics.ravel(), state.word_topics.ravel()
     shares, topics, own, background = state.shares, state.topics, state.own, state.background
