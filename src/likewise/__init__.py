@@ -26,6 +26,10 @@ if TYPE_CHECKING:
         write_qrels,
         write_run,
     )
+    from likewise.models.bags import Sample
+    from likewise.models.ddm import DDM, LDA
+    from likewise.models.subspace import LSI
+    from likewise.models.triple import Triples
     from likewise.records import Document, Query, Ranking
     from likewise.retrieve import BM25, TFIDF, Filter, JelinekMercer, QueryLikelihood
     from likewise.sources import Columns, open_source
@@ -50,6 +54,10 @@ _ROOMS = {
         "write_qrels",
         "write_run",
     ),
+    "likewise.models.bags": ("Sample",),
+    "likewise.models.ddm": ("DDM", "LDA"),
+    "likewise.models.subspace": ("LSI",),
+    "likewise.models.triple": ("Triples",),
     "likewise.records": ("Document", "Query", "Ranking"),
     "likewise.retrieve": ("BM25", "TFIDF", "Filter", "JelinekMercer", "QueryLikelihood"),
     "likewise.sources": ("Columns", "open_source"),
@@ -60,6 +68,9 @@ _HOME = {name: room for room, names in _ROOMS.items() for name in names}
 
 __all__ = [
     "BM25",
+    "DDM",
+    "LDA",
+    "LSI",
     "TFIDF",
     "Analysis",
     "Answer",
@@ -78,7 +89,9 @@ __all__ = [
     "Ranking",
     "Resources",
     "Run",
+    "Sample",
     "Stage",
+    "Triples",
     "compare",
     "fuse",
     "index",

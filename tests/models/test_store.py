@@ -68,6 +68,13 @@ def test_the_words_of_one_document_are_its_own(collection, model):
     assert "name7" in collection.snapshot.terms(triples.terms)
 
 
+def test_a_text_from_outside_is_decomposed(collection):
+    collection.fit("ddm(topics=3,sweeps=30)")
+    made = collection.decompose_text("wing flow lift wing unheard unheard")
+    assert sum(made.shares) == pytest.approx(1, abs=1e-4)
+    assert "unheard" in [word.term for word in made.own]
+
+
 def test_models_are_listed_chosen_and_replaced(collection):
     collection.fit("ddm(topics=3,sweeps=5,samples=1)")
     collection.fit("ddm(topics=2,sweeps=5,samples=1)", name="small")

@@ -18,6 +18,7 @@ from likewise.collection.writer import Added, Writer, build
 from likewise.errors import SourceError, UsageError
 from likewise.evaluate.trec import Run
 from likewise.models.bags import Sample
+from likewise.models.colour import Decomposition, decompose_text
 from likewise.models.fitting import Config, Watch, fit_model, read_config
 from likewise.models.store import AnyModel, load_model, save_model
 from likewise.models.topics import TopicModel
@@ -210,6 +211,12 @@ class Collection:
         wanted = [doc_ids] if isinstance(doc_ids, str) else doc_ids
         docs = np.array([self._snapshot.find_doc(doc_id) for doc_id in wanted], np.int64)
         return self.model(model).decompose(self._snapshot.term_counts(docs), words=words)
+
+    def decompose_text(
+        self, text: str, *, model: str | None = None, words: int = OWN_WORDS
+    ) -> Decomposition:
+        """Decompose a text from outside, word by word; words new to the collection are its own."""
+        return decompose_text(self.model(model), self._snapshot, text, words=words)
 
     def info(self) -> dict[str, Any]:
         """Describe the collection in plain values."""

@@ -57,7 +57,7 @@ def largest(bounds: Ints, values: Floats, limit: Int) -> tuple[Ints, Ints]:
     n: Int = 0
     for i in range(len(bounds) - 1):
         start = n
-        for j in range(bounds[i], bounds[i + 1]):
+        for j in range(bounds[i], bounds[i + 1] if limit > 0 else bounds[i]):
             if not values[j] > 0:
                 continue
             if n - start == limit and values[j] <= values[places[n - 1]]:
