@@ -23,7 +23,7 @@ from likewise.models.bags import Vocabulary
 from likewise.models.gibbs import Priors, padded
 from likewise.models.triple import OWN_WORDS, Triples, largest
 
-TOLERANCE = 1e-3
+TOLERANCE = 1e-2
 MOST_ITERATIONS = 200
 _CHUNK = 256
 _WEIGHED_TOGETHER = 64
