@@ -4,7 +4,7 @@ import numpy as np
 
 import likewise as lw
 from likewise.models.bags import Vocabulary
-from likewise.models.gibbs import Priors
+from likewise.models.priors import Priors
 from likewise.models.subspace import Subspace
 from likewise.models.topics import TopicModel, distributions
 

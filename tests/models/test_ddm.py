@@ -9,8 +9,8 @@ from scipy.optimize import linear_sum_assignment
 from likewise.errors import UsageError
 from likewise.models.bags import Bags
 from likewise.models.ddm import DDM, LDA, Sampler, fit
-from likewise.models.gibbs import Priors
 from likewise.models.heldout import perplexity, split
+from likewise.models.priors import Priors
 from likewise.models.topics import TopicModel, distributions
 
 

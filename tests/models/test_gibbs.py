@@ -5,13 +5,9 @@ import pytest
 from generative import draw
 from hypothesis import given
 from hypothesis import strategies as st
-from scipy.special import digamma
 
 from likewise.models.gibbs import (
     PARTS,
-    Priors,
-    learn_priors,
-    log_slope,
     make_cells,
     next_random,
     pick,
@@ -21,6 +17,7 @@ from likewise.models.gibbs import (
     uniform,
     weigh_topics,
 )
+from likewise.models.priors import Priors
 
 
 def chain(drawn, *, switch, threads, n_topics=7, sweeps=4, seed=3):
@@ -119,40 +116,6 @@ def test_random_numbers_are_uniform():
     assert histogram == pytest.approx(np.full(10, 0.1), abs=0.01)
     seeds = {int(seed_of(a, b, c)) for a in range(8) for b in range(8) for c in range(8)}
     assert len(seeds) == 512
-
-
-@given(
-    st.lists(st.integers(0, 500), min_size=1, max_size=20),
-    st.floats(1e-3, 50),
-)
-def test_log_slope_equals_digammas(counts, prior):
-    counts = np.array(counts, np.float64)
-    expected = (digamma(counts + prior) - digamma(prior)).sum()
-    assert log_slope(counts, prior) == pytest.approx(expected, rel=1e-6, abs=1e-6)
-
-
-def test_learning_finds_the_prior_that_drew_the_counts():
-    rng = np.random.default_rng(1)
-    truth = np.array([0.1, 0.5, 2.0])
-    thetas = rng.dirichlet(truth, 3000)
-    counts = np.array([rng.multinomial(60, theta) for theta in thetas])
-    from likewise.models.gibbs import _step_vector
-
-    prior = np.full(3, 1.0)
-    for _ in range(200):
-        prior = _step_vector(counts, counts.sum(axis=1).astype(float), prior)
-    assert prior == pytest.approx(truth, rel=0.1)
-
-
-def test_learning_raises_no_prior_to_nonsense(drawn):
-    cells, state, priors = chain(drawn, switch=True, threads=1)
-    learnt = learn_priors(cells, state, priors, switch=True)
-    for values in (learnt.alpha, learnt.gamma, np.array(learnt[2:])):
-        assert np.all(np.isfinite(values))
-        assert np.all(values > 0)
-    frozen = learn_priors(cells, state, priors, switch=False)
-    assert frozen.beta_own == priors.beta_own
-    assert np.array_equal(frozen.gamma, priors.gamma)
 
 
 def test_one_document_of_one_word_can_be_sampled():

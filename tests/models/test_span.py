@@ -6,7 +6,7 @@ import pytest
 from likewise.collection.snapshot import TermCounts
 from likewise.errors import UsageError
 from likewise.models.bags import Vocabulary
-from likewise.models.gibbs import Priors
+from likewise.models.priors import Priors
 from likewise.models.subspace import span_of
 from likewise.models.topics import TopicModel
 

@@ -14,8 +14,9 @@ from likewise import notation
 from likewise.collection.segment import find_rows
 from likewise.errors import UsageError
 from likewise.models.bags import Bags, Vocabulary
-from likewise.models.gibbs import Priors, learn_priors, make_cells, resume, start, sweep
+from likewise.models.gibbs import make_cells, resume, start, sweep
 from likewise.models.heldout import perplexity, split
+from likewise.models.priors import Priors, learn_priors
 from likewise.models.topics import TopicModel, distributions
 
 Watch = Callable[[dict[str, float]], None]
@@ -141,9 +142,7 @@ class Sampler:
                 )
                 self.sweeps += 1
                 if config.learn and self.sweeps > _BURN_SWEEPS and self.sweeps % config.learn == 0:
-                    self._priors = learn_priors(
-                        self._cells, self._state, self._priors, switch=switch
-                    )
+                    self._priors = learn_priors(self._state, self._priors, switch=switch)
                 left = last - self.sweeps
                 if left % _SAMPLE_LAG == 0 and left // _SAMPLE_LAG < config.samples:
                     self._take_sample()

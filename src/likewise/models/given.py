@@ -17,7 +17,7 @@ from likewise.collection.snapshot import Snapshot
 from likewise.errors import MissingExtra, UsageError
 from likewise.models.bags import Bags, Sample, Vocabulary, gather
 from likewise.models.ddm import BETA_BACKGROUND, BETA_OWN, GAMMA
-from likewise.models.gibbs import Priors
+from likewise.models.priors import Priors
 from likewise.models.topics import TopicModel, distributions
 
 ALPHA = 0.2

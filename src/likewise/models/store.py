@@ -16,7 +16,7 @@ from likewise.collection.snapshot import MODELS, Snapshot
 from likewise.collection.writer import Writer
 from likewise.errors import DamagedError, FormatError, UsageError
 from likewise.models.bags import Vocabulary
-from likewise.models.gibbs import Priors
+from likewise.models.priors import Priors
 from likewise.models.subspace import Subspace
 from likewise.models.topics import TopicModel
 

@@ -20,7 +20,8 @@ from likewise.collection.segment import find_rows
 from likewise.collection.snapshot import TermCounts
 from likewise.compiled import Floats, Ids, Int, Ints, fast_kernel, kernel
 from likewise.models.bags import Vocabulary
-from likewise.models.gibbs import Priors, padded
+from likewise.models.gibbs import padded
+from likewise.models.priors import Priors
 from likewise.models.triple import OWN_WORDS, Triples, largest
 
 TOLERANCE = 1e-2
