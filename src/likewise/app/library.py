@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from itertools import chain
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -17,12 +17,6 @@ from likewise.collection.snapshot import Snapshot, open_snapshot
 from likewise.collection.writer import Added, Writer, build
 from likewise.errors import SourceError, UsageError
 from likewise.evaluate.trec import Run
-from likewise.models.bags import Sample
-from likewise.models.colour import Decomposition, decompose_text
-from likewise.models.fitting import Config, Watch, fit_model, read_config
-from likewise.models.store import AnyModel, load_model, save_model
-from likewise.models.topics import TopicModel
-from likewise.models.triple import OWN_WORDS, Triples
 from likewise.records import Document, Query
 from likewise.retrieve.explain import explain
 from likewise.retrieve.filters import Filter, allowed_docs
@@ -32,6 +26,15 @@ from likewise.sources import Columns, open_source
 from likewise.stages.retrieval import Retrieve
 from likewise.stages.stage import Answered
 from likewise.text.analysis import Analysis
+
+if TYPE_CHECKING:
+    from likewise.models.bags import Sample
+    from likewise.models.colour import Decomposition
+    from likewise.models.fitting import Config, Watch
+    from likewise.models.store import AnyModel
+    from likewise.models.triple import Triples
+
+# Models are imported when they are first used: a search does not wait for them.
 
 Path_ = str | os.PathLike[str]
 Place = Path_ | Iterable[Document | Mapping[str, Any]]
@@ -182,12 +185,14 @@ class Collection:
         model: str | Config = "ddm",
         *,
         name: str = "",
-        sample: Sample = Sample(),
+        sample: Sample | None = None,
         threads: int = 0,
         go_on: bool = False,
         watch: Watch | None = None,
     ) -> AnyModel:
         """Fit a model and store it with the collection; `go_on` from the one that is there."""
+        from likewise.models.fitting import read_config
+
         fitted = fit_stored(
             self.folder,
             read_config(model) if isinstance(model, str) else model,
@@ -202,10 +207,12 @@ class Collection:
 
     def model(self, name: str | None = None) -> AnyModel:
         """Give a fitted model by name; without one, the model that was fitted last."""
+        from likewise.models.store import load_model
+
         return load_model(self._snapshot, name)
 
     def decompose(
-        self, doc_ids: str | Sequence[str], *, model: str | None = None, words: int = OWN_WORDS
+        self, doc_ids: str | Sequence[str], *, model: str | None = None, words: int = 15
     ) -> Triples:
         """Decompose documents of the collection: topics, own words, shares."""
         wanted = [doc_ids] if isinstance(doc_ids, str) else doc_ids
@@ -213,9 +220,11 @@ class Collection:
         return self.model(model).decompose(self._snapshot.term_counts(docs), words=words)
 
     def decompose_text(
-        self, text: str, *, model: str | None = None, words: int = OWN_WORDS
+        self, text: str, *, model: str | None = None, words: int = 15
     ) -> Decomposition:
         """Decompose a text from outside, word by word; words new to the collection are its own."""
+        from likewise.models.colour import decompose_text
+
         return decompose_text(self.model(model), self._snapshot, text, words=words)
 
     def info(self) -> dict[str, Any]:
@@ -256,6 +265,8 @@ def index(
     """Make a collection of documents, and fit a model on it."""
     if not sources:
         raise UsageError("nothing to index: name at least one source")
+    from likewise.models.fitting import read_config
+
     config = read_config(model) if isinstance(model, str) else model
     documents = _documents(sources, columns, format, on_bad)
     build(
@@ -284,12 +295,17 @@ def fit_stored(
     config: Config,
     *,
     name: str = "",
-    sample: Sample = Sample(),
+    sample: Sample | None = None,
     threads: int = 0,
     go_on: bool = False,
     watch: Watch | None = None,
 ) -> AnyModel:
     """Fit a model on a collection and store it there."""
+    from likewise.models.bags import Sample
+    from likewise.models.fitting import fit_model
+    from likewise.models.store import load_model, save_model
+    from likewise.models.topics import TopicModel
+
     snapshot = open_snapshot(folder)
     stored_as = name or config.notation
     origin = load_model(snapshot, stored_as) if go_on else None
@@ -297,7 +313,12 @@ def fit_stored(
         raise UsageError(f"{stored_as} cannot be gone on with; ddm and lda can")
     with Writer(folder) as writer:
         model = fit_model(
-            snapshot, config, sample=sample, threads=threads, origin=origin, watch=watch
+            snapshot,
+            config,
+            sample=sample or Sample(),
+            threads=threads,
+            origin=origin,
+            watch=watch,
         )
         save_model(writer, model, name=stored_as)
     return model
