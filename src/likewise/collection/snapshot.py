@@ -130,9 +130,14 @@ class Snapshot:
 
     def doc_ids(self, docs: Ints) -> list[str]:
         """Give the ids of documents."""
-        return [
-            segment.ids.at(local).decode() for segment, local in map(self._locate, docs.tolist())
-        ]
+        owners = np.searchsorted(self.bases, docs, "right") - 1
+        out = [""] * len(docs)
+        for owner in np.unique(owners).tolist():
+            places = np.flatnonzero(owners == owner)
+            ids = self.segments[owner].ids.take(docs[places] - self.bases[owner])
+            for place, doc_id in zip(places.tolist(), ids.all(), strict=True):
+                out[place] = doc_id.decode()
+        return out
 
     def document(self, doc: int) -> Document:
         """Give a document."""
