@@ -33,6 +33,14 @@ def test_index_fits_a_model_unless_told_not_to(call):
     assert json.loads(call("info", "e.lw", "--json")[1])["models"] == []
 
 
+def test_a_model_that_cannot_be_fitted_is_said_though_the_documents_are_in(call):
+    code, _, err = call("index", "d.jsonl", "--to", "g.lw", "--model", "categories(field=colour)")
+    assert code == 2
+    assert "no document has a field 'colour'" in err
+    info = json.loads(call("info", "g.lw", "--json")[1])
+    assert (info["documents"], info["models"]) == (20, [])
+
+
 def test_fit_then_topics_then_decompose(call):
     code, out, err = call("fit", "d.lw", "--model", "ddm(sweeps=30,check=10)", "--topics", "2")
     assert (code, err) == (0, "")

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import suppress
 from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -285,8 +284,8 @@ def index(
 def fit_where_possible(
     folder: Path, config: Config, *, threads: int = 0, watch: Watch | None = None
 ) -> None:
-    """Fit a model as part of indexing; documents too few or empty for one simply have none."""
-    with suppress(UsageError):
+    """Fit a model as part of indexing; documents without words simply have none."""
+    if open_snapshot(folder).n_tokens:
         fit_stored(folder, config, threads=threads, watch=watch)
 
 

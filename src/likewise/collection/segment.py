@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
@@ -120,9 +121,11 @@ def find_rows(ascending: Offsets | Ints, values: Ints) -> Ints:
     """Find the place of each value in an ascending array, -1 where it is not there."""
     if len(ascending) == 0:
         return np.full(len(values), -1, np.int64)
-    rows = np.searchsorted(ascending, values)
+    # In the array's own type: else NumPy converts the whole array for a few values.
+    keys: Any = values.astype(ascending.dtype, copy=False)
+    rows = np.searchsorted(ascending, keys)
     rows[rows == len(ascending)] = 0
-    return np.where(ascending[rows] == values, rows, -1)
+    return np.where((ascending[rows] == keys) & (values >= 0), rows, -1)
 
 
 def _strings(folder: Path, name: str) -> Strings:

@@ -7,7 +7,6 @@ import threading
 from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from itertools import count
-from typing import Any
 
 import numpy as np
 
@@ -79,15 +78,13 @@ class Retriever:
         prune: bool,
     ) -> list[Ranking]:
         bounds, terms, weights, factors, shares = self.weigh(queries)
-        # In the type of the segments' own, which would be converted otherwise, all of them.
-        numbers: Any = terms.astype(np.uint32)
         keys = np.full((len(queries), k), NO_ANSWER, np.int64)
         sizes = np.zeros(len(queries), np.int64)
         space = self._spaces.pop() if self._spaces else make_workspace()
         for i, segment in enumerate(self.collection.segments):
             if segment.n_docs == 0 or len(segment.postings.terms) == 0:
                 continue
-            rows = find_rows(segment.postings.terms, numbers)
+            rows = find_rows(segment.postings.terms, terms)
             live = segment.live if allowed is None else allowed[i] & segment.live
             search_batch(
                 segment.postings,
