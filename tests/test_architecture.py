@@ -11,7 +11,18 @@ import likewise
 
 SOURCE = Path(likewise.__file__).parent
 # A room may use those before it, and what stands outside all rooms.
-ROOMS = ["text", "sources", "collection", "models", "retrieve", "stages", "evaluate", "app"]
+ROOMS = [
+    "text",
+    "sources",
+    "collection",
+    "neighbours",
+    "models",
+    "retrieve",
+    "stages",
+    "like",
+    "evaluate",
+    "app",
+]
 GROUND = {"errors", "records", "compiled", "notation"}
 
 

@@ -26,10 +26,14 @@ if TYPE_CHECKING:
         write_qrels,
         write_run,
     )
+    from likewise.evaluate.fusion import fuse_runs
+    from likewise.like.near import Near
     from likewise.models.bags import Sample
     from likewise.models.ddm import DDM, LDA
     from likewise.models.subspace import LSI
     from likewise.models.triple import Triples
+    from likewise.neighbours.certified import nearest_certified
+    from likewise.neighbours.index import Neighbours, build_neighbours, open_neighbours
     from likewise.records import Document, Query, Ranking
     from likewise.retrieve import BM25, TFIDF, Filter, JelinekMercer, QueryLikelihood
     from likewise.sources import Columns, open_source
@@ -54,10 +58,14 @@ _ROOMS = {
         "write_qrels",
         "write_run",
     ),
+    "likewise.evaluate.fusion": ("fuse_runs",),
+    "likewise.like.near": ("Near",),
     "likewise.models.bags": ("Sample",),
     "likewise.models.ddm": ("DDM", "LDA"),
     "likewise.models.subspace": ("LSI",),
     "likewise.models.triple": ("Triples",),
+    "likewise.neighbours.certified": ("nearest_certified",),
+    "likewise.neighbours.index": ("Neighbours", "build_neighbours", "open_neighbours"),
     "likewise.records": ("Document", "Query", "Ranking"),
     "likewise.retrieve": ("BM25", "TFIDF", "Filter", "JelinekMercer", "QueryLikelihood"),
     "likewise.sources": ("Columns", "open_source"),
@@ -83,6 +91,8 @@ __all__ = [
     "Filter",
     "JelinekMercer",
     "LikewiseError",
+    "Near",
+    "Neighbours",
     "Qrels",
     "Query",
     "QueryLikelihood",
@@ -92,10 +102,14 @@ __all__ = [
     "Sample",
     "Stage",
     "Triples",
+    "build_neighbours",
     "compare",
     "fuse",
+    "fuse_runs",
     "index",
+    "nearest_certified",
     "open",
+    "open_neighbours",
     "open_source",
     "read_qrels",
     "read_queries",

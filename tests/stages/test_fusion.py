@@ -2,7 +2,13 @@
 
 a: 10 → 4, 20 → 2, 30 → 0        by score 1, .5, 0        by rank 1, 2/3, 1/3
 b: 20 → 9, 40 → 3                 by score 1, 0            by rank 1, 1/2
+
+With ties:
+c: 5 → 2, 7 → 2, 9 → 1            by score 1, 1, 0         by rank 1, 2/3, 1/3
+d: 7 → 3, 9 → 3                   by score 1, 1            by rank 1, 1/2
 """
+
+import math
 
 import numpy as np
 import pytest
@@ -25,6 +31,8 @@ def ranking(pairs):
 
 A = ranking([(10, 4.0), (20, 2.0), (30, 0.0)])
 B = ranking([(20, 9.0), (40, 3.0)])
+C = ranking([(5, 2.0), (7, 2.0), (9, 1.0)])
+D = ranking([(7, 3.0), (9, 3.0)])
 
 GOLDEN = {
     ("min", "score"): [(10, 1), (20, 0.5), (30, 0), (40, 0)],
@@ -40,13 +48,79 @@ GOLDEN = {
     ("rrf", "score"): [(20, 1 / 62 + 1 / 61), (10, 1 / 61), (40, 1 / 62), (30, 1 / 63)],
 }
 
+TIES = {
+    ("min", "score"): [(5, 1), (7, 1), (9, 0)],
+    ("max", "score"): [(5, 1), (7, 1), (9, 1)],
+    ("sum", "score"): [(7, 2), (5, 1), (9, 1)],
+    ("anz", "score"): [(5, 1), (7, 1), (9, 0.5)],
+    ("mnz", "score"): [(7, 4), (9, 2), (5, 1)],
+    ("min", "rank"): [(5, 1), (7, 2 / 3), (9, 1 / 3)],
+    ("max", "rank"): [(5, 1), (7, 1), (9, 1 / 2)],
+    ("sum", "rank"): [(7, 5 / 3), (5, 1), (9, 5 / 6)],
+    ("anz", "rank"): [(5, 1), (7, 5 / 6), (9, 5 / 12)],
+    ("mnz", "rank"): [(7, 10 / 3), (9, 5 / 3), (5, 1)],
+    ("rrf", "score"): [(7, 1 / 62 + 1 / 61), (9, 1 / 63 + 1 / 62), (5, 1 / 61)],
+}
 
-@pytest.mark.parametrize(("method", "normalise"), GOLDEN)
-def test_golden_values(method, normalise):
-    fused = fuse_rankings([A, B], method=method, normalise=normalise)
-    expected = GOLDEN[method, normalise]
+# A counts once, B half.
+WEIGHTED = {
+    ("min", "score"): [(10, 1), (20, 0.5), (30, 0), (40, 0)],
+    ("max", "score"): [(10, 1), (20, 0.5), (30, 0), (40, 0)],
+    ("sum", "score"): [(10, 1), (20, 1), (30, 0), (40, 0)],
+    ("anz", "score"): [(10, 1), (20, 0.5), (30, 0), (40, 0)],
+    ("mnz", "score"): [(20, 2), (10, 1), (30, 0), (40, 0)],
+    ("min", "rank"): [(10, 1), (20, 1 / 2), (30, 1 / 3), (40, 1 / 4)],
+    ("max", "rank"): [(10, 1), (20, 2 / 3), (30, 1 / 3), (40, 1 / 4)],
+    ("sum", "rank"): [(20, 7 / 6), (10, 1), (30, 1 / 3), (40, 1 / 4)],
+    ("anz", "rank"): [(10, 1), (20, 7 / 12), (30, 1 / 3), (40, 1 / 4)],
+    ("mnz", "rank"): [(20, 7 / 3), (10, 1), (30, 1 / 3), (40, 1 / 4)],
+    ("rrf", "score"): [(20, 1 / 62 + 0.5 / 61), (10, 1 / 61), (30, 1 / 63), (40, 0.5 / 62)],
+}
+
+COMBINATIONS = sorted(GOLDEN)
+
+
+def assert_is(fused, expected):
     assert fused.docs.tolist() == [doc for doc, _ in expected]
     assert fused.scores == pytest.approx([score for _, score in expected])
+
+
+def test_every_combination_has_its_golden_values():
+    pairs = {(method, normalise) for method in METHODS for normalise in NORMALISATIONS}
+    assert set(GOLDEN) == set(TIES) == set(WEIGHTED) == pairs - {("rrf", "rank")}
+
+
+@pytest.mark.parametrize(("method", "normalise"), COMBINATIONS)
+def test_golden_values(method, normalise):
+    fused = fuse_rankings([A, B], method=method, normalise=normalise)
+    assert_is(fused, GOLDEN[method, normalise])
+
+
+@pytest.mark.parametrize(("method", "normalise"), COMBINATIONS)
+def test_golden_values_of_ties(method, normalise):
+    assert_is(fuse_rankings([C, D], method=method, normalise=normalise), TIES[method, normalise])
+
+
+@pytest.mark.parametrize(("method", "normalise"), COMBINATIONS)
+def test_golden_values_of_weights(method, normalise):
+    fused = fuse_rankings([A, B], method=method, normalise=normalise, weights=[1, 0.5])
+    assert_is(fused, WEIGHTED[method, normalise])
+
+
+@pytest.mark.parametrize(("method", "normalise"), COMBINATIONS)
+def test_golden_values_beside_an_empty_list(method, normalise):
+    alone = {
+        "score": [(10, 1), (20, 0.5), (30, 0)],
+        "rank": [(10, 1), (20, 2 / 3), (30, 1 / 3)],
+        "rrf": [(10, 1 / 61), (20, 1 / 62), (30, 1 / 63)],
+    }["rrf" if method == "rrf" else normalise]
+    for lists in ([A, NOTHING], [NOTHING, A], [A]):
+        assert_is(fuse_rankings(lists, method=method, normalise=normalise), alone)
+
+
+def test_rrf_goes_by_ranks_however_scores_are_normalised():
+    by_rank = fuse_rankings([A, B], method="rrf", normalise="rank")
+    assert_is(by_rank, GOLDEN["rrf", "score"])
 
 
 def test_equal_scores_all_count_as_one():
@@ -55,28 +129,97 @@ def test_equal_scores_all_count_as_one():
     assert fused.scores.tolist() == [1.0, 1.0]
 
 
-def test_empty_lists_add_nothing():
+def test_only_empty_lists_give_nothing():
     assert fuse_rankings([NOTHING, NOTHING]) is NOTHING
     assert fuse_rankings([]) is NOTHING
-    fused = fuse_rankings([A, NOTHING], method="mnz")
-    assert fused.docs.tolist() == [10, 20, 30]
+    assert fuse_rankings([], weights=[]) is NOTHING
 
 
-@given(
-    st.lists(
-        st.dictionaries(st.integers(0, 20), st.floats(-5, 5), max_size=12).map(
-            lambda scores: ranking(sorted(scores.items(), key=lambda item: (-item[1], item[0])))
-        ),
-        max_size=4,
-    ),
-    st.sampled_from(sorted(METHODS)),
-    st.sampled_from(sorted(NORMALISATIONS)),
+@pytest.mark.parametrize(("method", "normalise"), COMBINATIONS)
+def test_a_list_of_weight_0_is_left_out(method, normalise):
+    options = {"method": method, "normalise": normalise}
+    with_b = fuse_rankings([A, B], weights=[2, 0], **options)
+    without = fuse_rankings([A], weights=[2], **options)
+    assert with_b.docs.tolist() == without.docs.tolist()
+    assert with_b.scores.tolist() == without.scores.tolist()
+    assert fuse_rankings([NOTHING, B], weights=[1, 0], **options) is NOTHING
+
+
+rankings = st.dictionaries(st.integers(0, 20), st.floats(-5, 5), max_size=12).map(
+    lambda scores: ranking(sorted(scores.items(), key=lambda item: (-item[1], item[0])))
 )
+weighted = st.lists(st.tuples(rankings, st.sampled_from([0.1, 0.5, 1.0, 3.0])), max_size=5)
+methods = st.sampled_from(sorted(METHODS))
+normalisations = st.sampled_from(sorted(NORMALISATIONS))
+
+
+def fused_plainly(lists, method, normalise):
+    """Each document by itself, from the definitions."""
+    found = {}
+    for one, weight in lists:
+        scores = one.scores.tolist()
+        for i, doc in enumerate(one.docs.tolist()):
+            if method == "rrf":
+                value = 1 / (60 + i + 1)
+            elif normalise == "rank":
+                value = 1 - i / len(scores)
+            elif scores[0] > scores[-1]:
+                value = (scores[i] - scores[-1]) / (scores[0] - scores[-1])
+            else:
+                value = 1.0
+            found.setdefault(doc, []).append(value * weight)
+    combine = {
+        "min": min,
+        "max": max,
+        "sum": math.fsum,
+        "rrf": math.fsum,
+        "anz": lambda values: math.fsum(values) / len(values),
+        "mnz": lambda values: math.fsum(values) * len(values),
+    }[method]
+    return {doc: combine(values) for doc, values in found.items()}
+
+
+@given(weighted, methods, normalisations)
 def test_every_document_once_best_first_ties_by_doc(lists, method, normalise):
-    fused = fuse_rankings(lists, method=method, normalise=normalise)
-    assert set(fused.docs.tolist()) == {doc for one in lists for doc in one.docs.tolist()}
+    fused = fuse_rankings(
+        [one for one, _ in lists],
+        method=method,
+        normalise=normalise,
+        weights=[weight for _, weight in lists],
+    )
     pairs = list(zip((-fused.scores).tolist(), fused.docs.tolist(), strict=True))
     assert pairs == sorted(pairs)
+    expected = fused_plainly(lists, method, normalise)
+    assert {doc: -minus for minus, doc in pairs} == pytest.approx(expected)
+
+
+@given(weighted, methods, normalisations, st.randoms(use_true_random=False))
+def test_the_order_of_the_lists_changes_no_bit(lists, method, normalise, random):
+    shuffled = random.sample(lists, len(lists))
+    fused, again = (
+        fuse_rankings(
+            [one for one, _ in order],
+            method=method,
+            normalise=normalise,
+            weights=[weight for _, weight in order],
+        )
+        for order in (lists, shuffled)
+    )
+    assert fused.docs.tolist() == again.docs.tolist()
+    assert fused.scores.tolist() == again.scores.tolist()
+
+
+def test_the_same_scores_in_other_lists_are_a_tie():
+    """Added list by list, one of these sums is an ulp above the other."""
+    lists = [
+        ranking([(7, 1.0), (8, 0.3), (3, 0.1), (9, 0.0)]),
+        ranking([(7, 1.0), (3, 0.2), (8, 0.2), (9, 0.0)]),
+        ranking([(7, 1.0), (3, 0.3), (8, 0.1), (9, 0.0)]),
+    ]
+    assert (0.1 + 0.2) + 0.3 != (0.3 + 0.2) + 0.1
+    fused = fuse_rankings(lists)
+    assert fused.docs.tolist() == [7, 3, 8, 9]
+    assert fused.scores[1] == fused.scores[2]
 
 
 def test_fuse_is_a_stage(papers):
@@ -85,6 +228,17 @@ def test_fuse_is_a_stage(papers):
     [answered] = stage("wing flutter")
     assert papers.snapshot.doc_ids(answered.ranking.docs) == ["1"]
     assert repr(lw.fuse(bm25, ql)) == "fuse(bm25, ql, method='sum')"
+    assert repr(lw.fuse(bm25, ql, normalise="rank", weights=(1, 0.5))) == (
+        "fuse(bm25, ql, method='sum', normalise='rank', weights=[1.0, 0.5])"
+    )
+
+
+def test_a_stage_takes_weights(papers):
+    bm25, ql = papers.retrieve("bm25"), papers.retrieve("ql")
+    [alone] = lw.fuse(bm25)("wing flutter heat")
+    [weighted] = lw.fuse(bm25, ql, weights=[3, 0])("wing flutter heat")
+    assert weighted.ranking.docs.tolist() == alone.ranking.docs.tolist()
+    assert weighted.ranking.scores == pytest.approx(3 * alone.ranking.scores)
 
 
 def test_what_does_not_exist_is_named():
@@ -94,3 +248,31 @@ def test_what_does_not_exist_is_named():
         lw.fuse(lw.Cut(1), normalise="z")
     with pytest.raises(UsageError, match="at least one"):
         lw.fuse()
+
+
+@pytest.mark.parametrize(
+    ("weights", "message"),
+    [
+        ([1], r"1 weight \(1\) for 2 to be fused: give one for each"),
+        ([1, 2, 3], r"3 weights \(1, 2, 3\) for 2"),
+        ([], r"0 weights \(\) for 2"),
+        ([1, -0.5], "numbers from 0 up, not 1, -0.5"),
+        ([1, math.nan], "numbers from 0 up, not 1, nan"),
+        ([1, math.inf], "numbers from 0 up, not 1, inf"),
+        ([1e308, 1e308], "numbers from 0 up"),
+        ([0, 0], "every weight is 0"),
+        (["a", 1], r"weights are numbers, one for each list, not \['a', 1\]"),
+        (0.5, "not 0.5"),
+    ],
+)
+def test_weights_that_cannot_be_meant(weights, message):
+    with pytest.raises(UsageError, match=message):
+        lw.fuse(lw.Cut(1), lw.Cut(2), weights=weights)
+
+
+@pytest.mark.parametrize("worst", [-math.inf, -1.7e308])
+def test_scores_without_a_finite_range_are_fused_by_rank(worst):
+    endless = ranking([(1, 1.7e308), (2, worst)])
+    with pytest.raises(UsageError, match="no finite range; normalise by rank"):
+        fuse_rankings([endless])
+    assert fuse_rankings([endless], normalise="rank").scores.tolist() == [1.0, 0.5]

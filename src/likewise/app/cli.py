@@ -8,7 +8,7 @@ import sys
 from collections.abc import Sequence
 
 from likewise import __version__
-from likewise.app.commands import ask, build, decompose, demo, fit, judge, look
+from likewise.app.commands import ask, build, decompose, demo, fit, fuse, judge, look, neighbours
 from likewise.errors import LikewiseError, UsageError
 
 _DESCRIPTION = """\
@@ -36,7 +36,7 @@ def parser() -> argparse.ArgumentParser:
     )
     top.add_argument("--version", action="version", version=f"likewise {__version__}")
     commands = top.add_subparsers(title="commands", metavar="COMMAND", required=True)
-    for kind in (build, look, ask, fit, decompose, judge, demo):
+    for kind in (build, look, ask, fit, decompose, neighbours, fuse, judge, demo):
         kind.register(commands)
     return top
 

@@ -6,7 +6,7 @@ import os
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from itertools import chain
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeAlias, TypeGuard, cast
 
 import numpy as np
 
@@ -16,8 +16,8 @@ from likewise.collection.snapshot import Snapshot, open_snapshot
 from likewise.collection.writer import Added, Writer, build
 from likewise.errors import SourceError, UsageError
 from likewise.evaluate.trec import Run
-from likewise.records import Document, Query
-from likewise.retrieve.explain import explain
+from likewise.records import Document, Query, Ranking
+from likewise.retrieve.explain import Part
 from likewise.retrieve.filters import Filter, allowed_docs
 from likewise.retrieve.models import BM25, Model, read_model
 from likewise.retrieve.search import Retriever
@@ -27,6 +27,9 @@ from likewise.stages.stage import Answered
 from likewise.text.analysis import Analysis
 
 if TYPE_CHECKING:
+    from likewise.like.near import Near, RankNear
+    from likewise.like.space import Space
+    from likewise.like.space import Watch as VectorWatch
     from likewise.models.bags import Sample
     from likewise.models.colour import Decomposition
     from likewise.models.fitting import Config, Watch
@@ -38,6 +41,8 @@ if TYPE_CHECKING:
 Path_ = str | os.PathLike[str]
 Place = Path_ | Iterable[Document | Mapping[str, Any]]
 OnBad = Callable[[SourceError], None]
+
+Method: TypeAlias = "str | Model | Near"
 
 _DEFAULT = BM25()
 _UNTITLED = 160
@@ -57,6 +62,7 @@ class Collection:
         """See what other processes have changed."""
         self._snapshot = open_snapshot(self.folder)
         self._retrievers: dict[Model, Retriever] = {}
+        self._spaces: dict[Near, Space] = {}
 
     @property
     def snapshot(self) -> Snapshot:
@@ -84,11 +90,11 @@ class Collection:
         query: str | Query,
         *,
         k: int = 10,
-        method: str | Model = _DEFAULT,
+        method: Method = _DEFAULT,
         where: str | Filter | Sequence[str | Filter] = (),
         explained: bool = False,
     ) -> Answers:
-        """Find the k documents that best match a query, by words."""
+        """Find the k documents that best match a query, by words or (`near`) by topics."""
         query = Query("1", query) if isinstance(query, str) else query
         stage = self.retrieve(method, k=k, where=where)
         [answered] = stage([query])
@@ -96,22 +102,90 @@ class Collection:
 
     def retrieve(
         self,
-        method: str | Model = _DEFAULT,
+        method: Method = _DEFAULT,
         *,
         k: int = 1000,
         where: str | Filter | Sequence[str | Filter] = (),
         threads: int = 1,
-    ) -> Retrieve:
-        """Give search by words as a stage, for pipelines: `c.retrieve("bm25") >> …`."""
-        model = read_model(method) if isinstance(method, str) else method
+    ) -> Retrieve | RankNear:
+        """Give a search as a stage, for pipelines: `c.retrieve("bm25") >> …`."""
         conditions = [where] if isinstance(where, str | Filter) else where
+        allowed = allowed_docs(self._snapshot, conditions)
+        if _is_near(method):
+            from likewise.like.near import RankNear, read_near
+
+            space, near = self.space(method, threads=threads), read_near(method)
+            return RankNear(space, near, k=k, allowed=allowed, threads=threads)
+        model = read_model(method) if isinstance(method, str) else cast("Model", method)
         if model not in self._retrievers:
             self._retrievers[model] = Retriever(self._snapshot, model)
-        return Retrieve(
-            self._retrievers[model],
+        return Retrieve(self._retrievers[model], k=k, allowed=allowed, threads=threads)
+
+    def space(
+        self,
+        near: str | Near = "near",
+        *,
+        threads: int = 1,
+        watch: VectorWatch | None = None,
+    ) -> Space:
+        """Give all documents as vectors of a model, indexed: `near(model=lda,metric=js)`."""
+        from likewise.like.near import read_near
+        from likewise.like.space import build_space
+
+        config = read_near(near)
+        if config not in self._spaces:
+            self._spaces[config] = build_space(
+                self._snapshot,
+                self.model(config.model or None),
+                metric=config.metric,
+                method=config.index,
+                threads=threads,
+                watch=watch,
+            )
+        return self._spaces[config]
+
+    def neighbours(
+        self,
+        doc_id: str,
+        *,
+        k: int = 10,
+        near: str | Near = "near",
+        explained: bool = False,
+        threads: int = 1,
+    ) -> Answers:
+        """Find the k documents nearest to one of the collection in a model's space."""
+        doc = self._snapshot.find_doc(doc_id)
+        space = self.space(near, threads=threads)
+        ranking = space.rank_near_doc(doc, k)
+        explain = (lambda other: space.explain_docs(doc, other)) if explained else None
+        return self._found(ranking, explain, query=doc_id, method=str(near))
+
+    def graph(
+        self,
+        to: Path_,
+        *,
+        k: int = 10,
+        near: str | Near = "near",
+        threads: int = 0,
+        overwrite: bool = False,
+        on_vector: VectorWatch | None = None,
+        on_doc: VectorWatch | None = None,
+    ) -> int:
+        """Write the k nearest neighbours of every document (`.parquet`, `.jsonl`); count lines."""
+        from likewise.like.graph import write_graph
+        from likewise.like.near import read_near
+
+        config = read_near(near)
+        return write_graph(
+            self._snapshot,
+            self.model(config.model or None),
+            to,
             k=k,
-            allowed=allowed_docs(self._snapshot, conditions),
-            threads=threads,
+            near=config,
+            threads=threads or os.cpu_count() or 1,
+            overwrite=overwrite,
+            on_vector=on_vector,
+            on_doc=on_doc,
         )
 
     def run(
@@ -119,7 +193,7 @@ class Collection:
         queries: Iterable[Query],
         *,
         k: int = 1000,
-        method: str | Model = _DEFAULT,
+        method: Method = _DEFAULT,
         where: str | Filter | Sequence[str | Filter] = (),
         name: str = "",
         threads: int = 0,
@@ -137,17 +211,32 @@ class Collection:
         return run
 
     def answers(
-        self, answered: Answered, *, method: str | Model = "", stage: Retrieve | None = None
+        self,
+        answered: Answered,
+        *,
+        method: Method | str = "",
+        stage: Retrieve | RankNear | None = None,
     ) -> Answers:
         """Turn what a pipeline gave for one query into answers; with a stage, explained by it."""
         query, ranking = answered
+        explain = (lambda doc: stage.explain(query, doc)) if stage else None
+        return self._found(ranking, explain, query=query.text, method=str(method))
+
+    def _found(
+        self,
+        ranking: Ranking,
+        explain: Callable[[int], list[Part]] | None,
+        *,
+        query: str,
+        method: str,
+    ) -> Answers:
         found = []
         for doc, score in zip(ranking.docs.tolist(), ranking.scores.tolist(), strict=True):
             document = self._snapshot.document(doc)
-            parts = explain(stage.retriever, stage.terms(query), doc) if stage else []
+            parts = explain(doc) if explain else []
             title = document.title or one_line(document.text[:_UNTITLED])
             found.append(Answer(document.id, score, title, document.fields, tuple(parts)))
-        return Answers(found, query=query.text, method=str(method))
+        return Answers(found, query=query, method=method)
 
     def add(
         self,
@@ -321,6 +410,12 @@ def fit_stored(
         )
         save_model(writer, model, name=stored_as)
     return model
+
+
+def _is_near(method: Method) -> TypeGuard[str | Near]:
+    """Tell whether a method is by nearness, without importing what that needs."""
+    written = method if isinstance(method, str) else method.notation
+    return written.strip().partition("(")[0].rstrip() == "near"
 
 
 def _documents(

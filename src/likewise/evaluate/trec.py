@@ -12,7 +12,7 @@ import re
 import unicodedata
 from collections.abc import Iterable, Iterator, Mapping
 from pathlib import PurePath
-from typing import TextIO
+from typing import Any, TextIO
 
 from likewise.errors import SourceError, UsageError
 from likewise.evaluate.lines import FilePath, columns, numbered_lines, shown
@@ -63,6 +63,14 @@ class Run(Mapping[str, list[tuple[str, float]]]):
                 )
             kept[doc_id] = last = score
         self._rankings[qid] = list(kept.items())
+
+    def to_json(self) -> dict[str, Any]:
+        """Give plain values."""
+        rankings = {
+            qid: [{"doc_id": doc_id, "score": score} for doc_id, score in ranking]
+            for qid, ranking in self._rankings.items()
+        }
+        return {"name": self.name, "queries": rankings}
 
     def __getitem__(self, qid: str) -> list[tuple[str, float]]:
         return self._rankings[qid]

@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 
 from likewise.compiled import Bools
 from likewise.records import Query
+from likewise.retrieve.explain import Part, explain
 from likewise.retrieve.search import Retriever
 from likewise.stages.stage import Answered, Stage
 
@@ -44,6 +45,10 @@ class Retrieve(Stage):
         if query.terms is not None:
             return query.terms
         return self.retriever.collection.analyzer.counts(query.text)
+
+    def explain(self, query: Query, doc: int) -> list[Part]:
+        """Split a score by the terms of the query."""
+        return explain(self.retriever, self.terms(query), doc)
 
     def __repr__(self) -> str:
         return f"{self.retriever.model}"

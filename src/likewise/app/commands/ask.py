@@ -19,6 +19,7 @@ methods (options in brackets, as in --method "bm25(k1=2,b=0.5)"):
   ql      query likelihood, Dirichlet smoothing           mu=1000
   ql-jm   query likelihood, Jelinek-Mercer smoothing      lam=0.5
   tfidf   cosine of TF-IDF vectors
+  near    nearness of topics (`likewise neighbours --help`)   model= metric= index=auto
 """
 
 _FILTERS = r"""filters, all of which must hold:
@@ -48,7 +49,11 @@ example:
 def register(commands: Commands) -> None:
     """Add the commands."""
     search = command(
-        commands, "search", _search, summary="find documents by words", manual=_SEARCH_MANUAL
+        commands,
+        "search",
+        _search,
+        summary="find documents that match a query",
+        manual=_SEARCH_MANUAL,
     )
     search.add_argument("collection", type=Path, metavar="DIR", help="the collection")
     search.add_argument("query", nargs="+", metavar="WORDS", help="the query")
@@ -140,10 +145,6 @@ def _run(options: argparse.Namespace) -> None:
             name=options.tag or repr(stage),
         )
     if options.json:
-        rankings = {
-            qid: [{"doc_id": doc_id, "score": score} for doc_id, score in ranking]
-            for qid, ranking in run.items()
-        }
-        print_json({"name": run.name, "queries": rankings})
+        print_json(run.to_json())
     else:
         write_run(run, sys.stdout)

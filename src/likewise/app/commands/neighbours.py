@@ -1,0 +1,133 @@
+"""neighbours: which documents are near in a model's space?"""
+
+from __future__ import annotations
+
+import argparse
+import os
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from likewise.app.options import Commands, add_json, command, positive, print_json, whole
+from likewise.app.progress import Progress
+from likewise.errors import UsageError
+
+if TYPE_CHECKING:
+    from likewise.app.library import Collection
+    from likewise.like.near import Near
+
+_MANUAL = """\
+Documents are near by their topics alone (or, with lsi, by their place along its axes). With
+--all the nearest neighbours of every document are written to a file, for maps and clusters: a
+line each of doc_id, neighbour_id, rank and distance. If that is stopped, the same command goes on
+where it was.
+
+metrics:
+  hellinger   sum of (√p - √q)², at most 2   the default for topics; score 1 - distance / 2
+  js          Jensen-Shannon, in nats        score 1 - distance / ln 2
+  kl          Kullback-Leibler, in nats      score -distance
+  cosine      1 - cosine                     the default for lsi; score the cosine
+  inner       -inner product                 score the inner product
+  euclidean   squared                        score -distance
+
+indexes (options in brackets, as in --index "lsh(radius=0.8)"): auto scan lists ivf hnsw tree lsh
+codes; auto lets the data choose. All but scan may miss a neighbour.
+
+examples:
+  likewise neighbours papers.lw 1999-17 -k 5 --explain
+  likewise neighbours papers.lw --all -k 10 --to graph.parquet
+"""
+
+
+def register(commands: Commands) -> None:
+    """Add the command."""
+    parser = command(
+        commands,
+        "neighbours",
+        _neighbours,
+        summary="find the nearest documents in a model's space",
+        manual=_MANUAL,
+    )
+    parser.add_argument("collection", type=Path, metavar="DIR", help="the collection")
+    parser.add_argument("ids", nargs="*", metavar="ID", help="documents of the collection")
+    parser.add_argument("--all", action="store_true", help="of every document, into a file")
+    parser.add_argument("--to", type=Path, metavar="FILE", help="with --all: .parquet or .jsonl")
+    parser.add_argument("--overwrite", action="store_true", help="replace the file")
+    parser.add_argument("-k", type=positive, default=10, metavar="N", help="each (default 10)")
+    parser.add_argument("--model", default="", metavar="NAME", help="default: fitted last")
+    parser.add_argument("--metric", default="", metavar="NAME", help="default: by the model")
+    parser.add_argument("--index", default="auto", metavar="NAME", help="default: auto")
+    parser.add_argument("--explain", action="store_true", help="show what each topic gave")
+    parser.add_argument(
+        "--threads", type=whole, default=0, metavar="N", help="threads (default: all cores)"
+    )
+    parser.add_argument("--quiet", action="store_true", help="no progress on standard error")
+    add_json(parser)
+
+
+class _Documents:
+    """How far it is, in documents."""
+
+    def __init__(self, total: int, progress: Progress) -> None:
+        self.total = total
+        self._progress = progress
+
+    @property
+    def done(self) -> int:
+        """The documents done."""
+        return self._progress.count
+
+
+def _neighbours(options: argparse.Namespace) -> None:
+    from likewise.app.library import Collection
+    from likewise.like.near import Near
+
+    if options.all == bool(options.ids):
+        raise UsageError("name documents by their ids, or all of them with --all --to FILE")
+    if options.all != (options.to is not None):
+        raise UsageError("--all and --to FILE go together")
+    collection = Collection(options.collection)
+    near = Near(model=options.model, metric=options.metric, index=options.index)
+    options.threads = options.threads or os.cpu_count() or 1
+    if options.all:
+        _all(options, collection, near)
+        return
+    for doc_id in options.ids:
+        collection.snapshot.find_doc(doc_id)
+    with Progress("neighbours", quiet=options.quiet) as progress:
+        measured = _Documents(len(collection), progress)
+        collection.space(
+            near,
+            threads=options.threads,
+            watch=lambda n: progress.advance(n, measured=measured),
+        )
+    found = [
+        collection.neighbours(doc_id, k=options.k, near=near, explained=options.explain)
+        for doc_id in options.ids
+    ]
+    if options.json:
+        print_json([answers.to_json() for answers in found])
+        return
+    for i, answers in enumerate(found):
+        if len(found) > 1:
+            print(("\n" if i else "") + f"{answers.query}")
+        print(answers)
+
+
+def _all(options: argparse.Namespace, collection: Collection, near: Near) -> None:
+    vectors = Progress("vectors", quiet=options.quiet)
+    found = Progress("neighbours", quiet=options.quiet)
+    with vectors, found:
+        n = collection.graph(
+            options.to,
+            k=options.k,
+            near=near,
+            threads=options.threads,
+            overwrite=options.overwrite,
+            on_vector=lambda n: vectors.advance(n, measured=_Documents(len(collection), vectors)),
+            on_doc=lambda n: found.advance(n, measured=_Documents(len(collection), found)),
+        )
+    report = {"file": str(options.to), "documents": len(collection), "lines": n}
+    if options.json:
+        print_json(report)
+    else:
+        print(f"{n:,} neighbours of {len(collection):,} documents in {options.to}")

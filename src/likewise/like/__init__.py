@@ -1,0 +1,1 @@
+"""Which documents are like this one?"""

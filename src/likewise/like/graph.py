@@ -1,0 +1,213 @@
+"""The graph of nearest neighbours of a whole collection, for maps and clusters.
+
+Work that takes hours is done in blocks that are kept beside the result until it is whole: a
+killed process goes on where it was.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+import zlib
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any, Protocol
+
+import numpy as np
+import orjson
+
+from likewise import notation
+from likewise.collection.files import map_array, storage_errors, write_array, write_bytes
+from likewise.collection.manifest import NAME
+from likewise.collection.snapshot import Snapshot
+from likewise.compiled import Floats, Ints
+from likewise.errors import LikewiseError, MissingExtra, UsageError
+from likewise.like.near import Near
+from likewise.like.space import Space, Watch, build_space
+from likewise.models.store import AnyModel, find_model
+from likewise.neighbours.index import open_neighbours
+
+_BLOCK = 8192
+_ABOUT = "about.json"
+FORMATS = (".parquet", ".jsonl")
+
+
+class _Table(Protocol):
+    def write(self, ids: list[str], near: list[str], ranks: Ints, distances: Floats) -> None: ...
+
+
+def write_graph(
+    collection: Snapshot,
+    model: AnyModel,
+    to: str | os.PathLike[str],
+    *,
+    k: int = 10,
+    near: Near = Near(),
+    threads: int = 1,
+    seed: int = 0,
+    overwrite: bool = False,
+    on_vector: Watch | None = None,
+    on_doc: Watch | None = None,
+) -> int:
+    """Write the k nearest neighbours of every document; tell how many lines that is.
+
+    A line is doc_id, neighbour_id, rank and distance. What `on_vector` and `on_doc` are told is
+    how many more documents have been decomposed, and have been given neighbours.
+    """
+    path = Path(to)
+    if path.suffix not in FORMATS:
+        raise UsageError(f"{path}: a graph is written as {' or '.join(FORMATS)}")
+    if path.exists() and not overwrite:
+        raise UsageError(f"{path} is there already: name another file, or allow it to be replaced")
+    if k < 1:
+        raise UsageError(f"the number of neighbours must be at least 1, not {k}")
+    if path.suffix == ".parquet":
+        _pyarrow()
+    work = path.with_name(path.name + ".work")
+    with storage_errors(path):
+        space = _space(collection, model, work, near, k, threads, seed, on_vector)
+        blocks = [
+            _block(space, work, start, k, threads, on_doc)
+            for start in range(0, len(space.docs), _BLOCK)
+        ]
+        n = _assemble(space, blocks, path)
+        shutil.rmtree(work)
+    return n
+
+
+def _space(
+    collection: Snapshot,
+    model: AnyModel,
+    work: Path,
+    near: Near,
+    k: int,
+    threads: int,
+    seed: int,
+    watch: Watch | None,
+) -> Space:
+    """Open the space that an earlier attempt built, if it was of the same work, or build it."""
+    about = orjson.dumps(
+        {
+            "collection": zlib.crc32((collection.folder / NAME).read_bytes()),
+            "model": find_model(collection, model.name).folder,
+            "near": notation.write(near),
+            "k": k,
+            "seed": seed,
+        }
+    )
+    if (work / _ABOUT).exists() and (work / _ABOUT).read_bytes() == about:
+        try:
+            docs = map_array(work / "docs.npy")
+            found = Space(collection, model, docs, open_neighbours(work / "index"))
+        except (LikewiseError, OSError):
+            pass  # half an attempt: begin again
+        else:
+            if watch:
+                watch(len(docs))
+            return found
+    shutil.rmtree(work, ignore_errors=True)
+    work.mkdir(parents=True)
+    space = build_space(
+        collection,
+        model,
+        metric=near.metric,
+        method=near.index,
+        threads=threads,
+        seed=seed,
+        watch=watch,
+    )
+    space.neighbours.save(work / "index")
+    write_array(work / "docs.npy", space.docs)
+    write_bytes(work / _ABOUT, about)
+    return space
+
+
+def _block(
+    space: Space, work: Path, start: int, k: int, threads: int, watch: Watch | None
+) -> tuple[Path, Path]:
+    """Find the neighbours of a block of documents, unless an earlier attempt did."""
+    rows = np.arange(start, min(start + _BLOCK, len(space.docs)))
+    numbers, distances = work / f"near-{start}.npy", work / f"far-{start}.npy"
+    if not distances.exists():
+        found = space.neighbours.nearest_to(rows, k, threads=threads)
+        write_array(work / "near.new", found.numbers.ravel(), np.int64)
+        write_array(work / "far.new", found.distances.ravel(), np.float32)
+        (work / "near.new").rename(numbers)
+        (work / "far.new").rename(distances)
+    if watch:
+        watch(len(rows))
+    return numbers, distances
+
+
+def _assemble(space: Space, blocks: list[tuple[Path, Path]], path: Path) -> int:
+    """Put the blocks together as one file."""
+    aside = path.with_name(path.name + ".new")
+    n = first = 0
+    opened = _parquet if path.suffix == ".parquet" else _jsonl
+    with opened(aside) as table:
+        for near_path, far_path in blocks:
+            n_docs = min(_BLOCK, len(space.docs) - first)
+            near = map_array(near_path).reshape(n_docs, -1)
+            far = map_array(far_path).reshape(n_docs, -1)
+            there = (near >= 0) & np.isfinite(far)
+            rows, ranks = np.nonzero(there)
+            ids = np.array(space.collection.doc_ids(space.docs[first : first + n_docs]), object)
+            others = space.collection.doc_ids(space.docs[near[there]])
+            table.write(ids[rows].tolist(), others, ranks + 1, far[there])
+            n += len(rows)
+            first += n_docs
+    os.replace(aside, path)
+    return n
+
+
+class _Parquet:
+    def __init__(self, writer: Any, schema: Any) -> None:
+        self._writer = writer
+        self._schema = schema
+
+    def write(self, ids: list[str], near: list[str], ranks: Ints, distances: Floats) -> None:
+        import pyarrow as pa
+
+        columns = [pa.array(ids), pa.array(near), pa.array(ranks.astype(np.int32)), distances]
+        self._writer.write_table(pa.table(columns, schema=self._schema))
+
+
+@contextmanager
+def _parquet(path: Path) -> Iterator[_Table]:
+    pa, pq = _pyarrow()
+    schema = pa.schema(
+        [
+            ("doc_id", pa.string()),
+            ("neighbour_id", pa.string()),
+            ("rank", pa.int32()),
+            ("distance", pa.float32()),
+        ]
+    )
+    with pq.ParquetWriter(path, schema, compression="zstd") as writer:
+        yield _Parquet(writer, schema)
+
+
+class _Lines:
+    def __init__(self, write: Callable[[bytes], Any]) -> None:
+        self._write = write
+
+    def write(self, ids: list[str], near: list[str], ranks: Ints, distances: Floats) -> None:
+        for line in zip(ids, near, ranks.tolist(), distances.tolist(), strict=True):
+            named = dict(zip(("doc_id", "neighbour_id", "rank", "distance"), line, strict=True))
+            self._write(orjson.dumps(named) + b"\n")
+
+
+@contextmanager
+def _jsonl(path: Path) -> Iterator[_Table]:
+    with path.open("wb") as file:
+        yield _Lines(file.write)
+
+
+def _pyarrow() -> tuple[Any, Any]:
+    try:
+        import pyarrow
+        import pyarrow.parquet
+    except ImportError:
+        raise MissingExtra("writing Parquet", extra="parquet") from None
+    return pyarrow, pyarrow.parquet

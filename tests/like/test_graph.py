@@ -1,0 +1,100 @@
+import numpy as np
+import orjson
+import pytest
+
+from likewise.errors import UsageError
+from likewise.like import graph as graphs
+from likewise.neighbours.index import Neighbours
+
+
+def lines(path):
+    if path.suffix == ".parquet":
+        parquet = pytest.importorskip("pyarrow.parquet")
+        return parquet.read_table(path).to_pylist()
+    return [orjson.loads(line) for line in path.read_bytes().splitlines()]
+
+
+@pytest.mark.parametrize("name", ["graph.parquet", "graph.jsonl"])
+def test_every_document_has_its_neighbours(themes, tmp_path, name, monkeypatch):
+    monkeypatch.setattr(graphs, "_BLOCK", 7)
+    n = themes.graph(tmp_path / name, k=4, near="near(model=lda,index=scan)")
+    found = lines(tmp_path / name)
+    assert n == len(found) == 60 * 4
+    assert list(tmp_path.iterdir()) == [tmp_path / name]
+    for doc_id in ("flow-0", "wing-59"):
+        mine = [line for line in found if line["doc_id"] == doc_id]
+        answers = themes.neighbours(doc_id, k=4, near="near(model=lda,index=scan)")
+        assert [line["rank"] for line in mine] == [1, 2, 3, 4]
+        assert [line["neighbour_id"] for line in mine] == [a.doc_id for a in answers]
+        assert [1 - line["distance"] / 2 for line in mine] == pytest.approx(
+            [a.score for a in answers], abs=1e-6
+        )
+
+
+def test_the_number_of_threads_changes_nothing(themes, tmp_path):
+    for threads in (1, 4):
+        themes.graph(tmp_path / f"{threads}.jsonl", k=3, threads=threads)
+    assert (tmp_path / "1.jsonl").read_bytes() == (tmp_path / "4.jsonl").read_bytes()
+
+
+def interrupted(themes, path, monkeypatch, *, after, **options):
+    """Make a graph, stopped after so many blocks; give the rows that each block asked for."""
+    asked = []
+    nearest_to = Neighbours.nearest_to
+
+    def stopping(self, numbers, k=10, *, threads=1):
+        if len(asked) == after:
+            raise KeyboardInterrupt
+        asked.append(int(np.min(numbers)))
+        return nearest_to(self, numbers, k, threads=threads)
+
+    with monkeypatch.context() as patched:
+        patched.setattr(Neighbours, "nearest_to", stopping)
+        patched.setattr(graphs, "_BLOCK", 10)
+        try:
+            themes.graph(path, **options)
+        except KeyboardInterrupt:
+            assert not path.exists()
+    return asked
+
+
+def test_a_stopped_graph_goes_on_where_it_was(themes, tmp_path, monkeypatch):
+    path = tmp_path / "graph.jsonl"
+    assert interrupted(themes, path, monkeypatch, after=2, k=3) == [0, 10]
+    assert interrupted(themes, path, monkeypatch, after=99, k=3) == [20, 30, 40, 50, 60]
+    themes.graph(tmp_path / "whole.jsonl", k=3)
+    assert path.read_bytes() == (tmp_path / "whole.jsonl").read_bytes()
+
+
+def test_another_question_begins_again(themes, tmp_path, monkeypatch):
+    path = tmp_path / "graph.jsonl"
+    interrupted(themes, path, monkeypatch, after=2, k=3)
+    again = interrupted(themes, path, monkeypatch, after=99, k=4)
+    assert again[0] == 0
+
+
+def test_half_an_index_begins_again(themes, tmp_path, monkeypatch):
+    path = tmp_path / "graph.jsonl"
+    interrupted(themes, path, monkeypatch, after=2, k=3)
+    (tmp_path / "graph.jsonl.work" / "index" / "gone.npy").unlink()
+    assert interrupted(themes, path, monkeypatch, after=99, k=3)[0] == 0
+    assert len(lines(path)) == 180
+
+
+def test_what_cannot_be_written_is_said(themes, tmp_path):
+    with pytest.raises(UsageError, match=r"\.parquet or \.jsonl"):
+        themes.graph(tmp_path / "graph.csv")
+    (tmp_path / "graph.jsonl").write_text("mine")
+    with pytest.raises(UsageError, match="is there already"):
+        themes.graph(tmp_path / "graph.jsonl")
+    assert (tmp_path / "graph.jsonl").read_text() == "mine"
+    themes.graph(tmp_path / "graph.jsonl", overwrite=True, k=1)
+    assert len(lines(tmp_path / "graph.jsonl")) == 60
+    with pytest.raises(UsageError, match="at least 1"):
+        themes.graph(tmp_path / "none.jsonl", k=0)
+
+
+def test_progress_counts_every_document(themes, tmp_path):
+    vectors, found = [], []
+    themes.graph(tmp_path / "g.jsonl", k=2, on_vector=vectors.append, on_doc=found.append)
+    assert sum(vectors) == sum(found) == len(themes)
