@@ -33,7 +33,8 @@ if TYPE_CHECKING:
     from likewise.models.subspace import LSI
     from likewise.models.triple import Triples
     from likewise.neighbours.certified import nearest_certified
-    from likewise.neighbours.index import Neighbours, build_neighbours, open_neighbours
+    from likewise.neighbours.index import Neighbours, build_neighbours
+    from likewise.neighbours.store import open_neighbours
     from likewise.records import Document, Query, Ranking
     from likewise.retrieve import BM25, TFIDF, Filter, JelinekMercer, QueryLikelihood
     from likewise.sources import Columns, open_source
@@ -65,7 +66,8 @@ _ROOMS = {
     "likewise.models.subspace": ("LSI",),
     "likewise.models.triple": ("Triples",),
     "likewise.neighbours.certified": ("nearest_certified",),
-    "likewise.neighbours.index": ("Neighbours", "build_neighbours", "open_neighbours"),
+    "likewise.neighbours.index": ("Neighbours", "build_neighbours"),
+    "likewise.neighbours.store": ("open_neighbours",),
     "likewise.records": ("Document", "Query", "Ranking"),
     "likewise.retrieve": ("BM25", "TFIDF", "Filter", "JelinekMercer", "QueryLikelihood"),
     "likewise.sources": ("Columns", "open_source"),

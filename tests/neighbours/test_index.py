@@ -11,9 +11,10 @@ from hypothesis import strategies as st
 
 from likewise.errors import DamagedError, FormatError, LikewiseError, StorageError, UsageError
 from likewise.neighbours import index
-from likewise.neighbours.index import Neighbours, build_neighbours, open_neighbours
+from likewise.neighbours.index import Neighbours, build_neighbours
 from likewise.neighbours.metrics import METRICS
 from likewise.neighbours.scan import Scan
+from likewise.neighbours.store import open_neighbours
 
 
 def whole_numbers(n, dimension=3, most=2, seed=0):
@@ -401,3 +402,17 @@ def test_what_cannot_be_built():
     with pytest.raises(UsageError, match="not a distribution"):
         build_neighbours(np.ones((3, 4)))
     assert len(build_neighbours(np.empty((0, 7)))) == 0
+
+
+def test_an_empty_folder_can_be_saved_into(tmp_path):
+    build_neighbours(np.eye(3), method="scan").save(tmp_path)
+    assert len(open_neighbours(tmp_path)) == 3
+
+
+def test_a_kill_between_the_steps_of_replacing_loses_nothing(tmp_path):
+    build_neighbours(np.eye(3), method="scan").save(tmp_path / "index")
+    (tmp_path / "index").rename(tmp_path / "index.old")
+    assert len(open_neighbours(tmp_path / "index")) == 3
+    build_neighbours(np.eye(4), method="scan").save(tmp_path / "index")
+    assert len(open_neighbours(tmp_path / "index")) == 4
+    assert [path.name for path in tmp_path.iterdir()] == ["index"]

@@ -26,7 +26,7 @@ from likewise.errors import LikewiseError, MissingExtra, UsageError
 from likewise.like.near import Near
 from likewise.like.space import Space, Watch, build_space
 from likewise.models.store import AnyModel, find_model
-from likewise.neighbours.index import open_neighbours
+from likewise.neighbours.store import open_neighbours
 
 _BLOCK = 8192
 _ABOUT = "about.json"

@@ -38,7 +38,12 @@ class Certified(NamedTuple):
 
 
 def nearest_certified(
-    neighbours: Neighbours, queries: ArrayLike, k: int = 10, *, limit: int = 0
+    neighbours: Neighbours,
+    queries: ArrayLike,
+    k: int = 10,
+    *,
+    limit: int = 0,
+    allowed: Bools | None = None,
 ) -> Certified:
     """Find the k nearest by Jensen-Shannon or Kullback-Leibler divergence, and prove it.
 
@@ -53,7 +58,7 @@ def nearest_certified(
         )
     if k < 1:
         raise UsageError(f"the number of neighbours must be at least 1, not {k}")
-    points, barred = neighbours.asked(queries, None)
+    points, barred = neighbours.asked(queries, allowed)
     numbers = np.full((len(points), k), -1, np.int64)
     distances = np.full((len(points), k), np.inf, np.float32)
     closed = np.zeros(len(points), np.bool_)
@@ -69,7 +74,8 @@ def nearest_certified(
             else:
                 best = Nearest(numbers[i : i + 1], distances[i : i + 1])
                 closed[i], n = _examine_within(neighbours, points[i], reach, barred, best, limit)
-                examined[i] += n
+                # What was examined before is within reach, and is examined again.
+                examined[i] = max(examined[i], n)
     empty = ~points.any(axis=1)
     numbers[empty], distances[empty] = -1, np.inf
     return Certified(Nearest(numbers, distances), closed | empty, examined)

@@ -8,7 +8,6 @@ after the other make about log n parts and each vector is moved about log n time
 from __future__ import annotations
 
 import os
-import shutil
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
@@ -17,23 +16,11 @@ from pathlib import Path
 from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
-import orjson
 from numpy.typing import ArrayLike, NDArray
 
 from likewise import notation
-from likewise.collection.files import (
-    Seal,
-    check_content,
-    check_size,
-    map_array,
-    seal,
-    storage_errors,
-    sync_folder,
-    write_array,
-    write_bytes,
-)
 from likewise.compiled import Bools, Floats, Ints
-from likewise.errors import DamagedError, FormatError, UsageError
+from likewise.errors import UsageError
 from likewise.neighbours.choose import METHODS, Auto, choose
 from likewise.neighbours.finder import Finder, Method, Proposals, gather
 from likewise.neighbours.kernels import keep_nearest, keep_within
@@ -233,37 +220,9 @@ class Neighbours:
 
     def save(self, folder: str | os.PathLike[str]) -> None:
         """Write the index; what was there before is replaced when all is written."""
-        path = Path(folder)
-        if path.exists() and not (path / _ABOUT).exists():
-            raise UsageError(f"{path} is there and is no index of neighbours: name another folder")
-        aside = path.with_name(path.name + ".new")
-        with storage_errors(path):
-            shutil.rmtree(aside, ignore_errors=True)
-            aside.mkdir(parents=True)
-            write_array(aside / "gone.npy", self.gone.astype(np.uint8))
-            for i, part in enumerate(self.parts):
-                inside = aside / f"part-{i}"
-                (inside / "finder").mkdir(parents=True)
-                write_array(inside / "points.npy", part.points.ravel(), np.float32)
-                part.finder.save(inside / "finder")
-            about = {
-                "format": FORMAT,
-                "metric": self.metric.name,
-                "method": notation.write(self.method),
-                "dimensions": self.dimensions,
-                "seed": self.seed,
-                "parts": [len(part.points) for part in self.parts],
-                "files": _seals(aside),
-            }
-            write_bytes(aside / _ABOUT, orjson.dumps(about))
-            sync_folder(aside)
-            old = path.with_name(path.name + ".old")
-            shutil.rmtree(old, ignore_errors=True)
-            if path.exists():
-                path.rename(old)
-            aside.rename(path)
-            sync_folder(path.parent)
-            shutil.rmtree(old, ignore_errors=True)
+        from likewise.neighbours.store import save_neighbours
+
+        save_neighbours(self, Path(folder))
 
     def asked(self, queries: ArrayLike, allowed: Bools | None) -> tuple[Floats, Bools]:
         """Give the points of queries, and which numbers are barred (empty for none)."""
@@ -304,8 +263,16 @@ class Neighbours:
         numbers = np.full((len(queries), k), -1, np.int64)
         distances = np.full((len(queries), k), np.inf, np.float32)
         for part in self.parts:
-            proposals = self._propose(part, queries, k, barred)
-            self.merge(part, queries, proposals, barred, Nearest(numbers, distances))
+            rows = self._scored_anyway(part, barred)
+            if rows is None:
+                proposals = self._propose(part, queries, k, barred)
+                self.merge(part, queries, proposals, barred, Nearest(numbers, distances))
+                continue
+            every = Proposals(np.array([0, len(rows)], np.int64), rows)
+            for i in range(len(queries)):
+                one = slice(i, i + 1)
+                best = Nearest(numbers[one], distances[one])
+                self.merge(part, queries[one], every, barred, best)
         return Nearest(numbers, distances)
 
     def merge(
@@ -325,14 +292,20 @@ class Neighbours:
             into.distances,
         )
 
-    def _propose(self, part: Part, queries: Floats, k: int, barred: Bools) -> Proposals:
+    def _scored_anyway(self, part: Part, barred: Bools) -> Ints | None:
+        """Give the rows of a part that are all scored, because no finder would save time."""
         n = len(part.points)
         here = barred[part.first : part.first + n]
         n_left = n - int(here.sum())
         every = isinstance(part.finder, Scanner) and not self.metric.euclidean
         if every or (n_left < n and n_left <= max(_SCANNED_ANYWAY, n // 50)):
-            rows = np.flatnonzero(~here) if len(here) else np.arange(n)
-            return _same_for_all(rows, len(queries))
+            return np.flatnonzero(~here) if len(here) else np.arange(n)
+        return None
+
+    def _propose(self, part: Part, queries: Floats, k: int, barred: Bools) -> Proposals:
+        n = len(part.points)
+        here = barred[part.first : part.first + n]
+        n_left = n - int(here.sum())
         wanted = min(k if self.metric.euclidean else _WIDER * k, n_left)
         if n_left == n:
             return part.finder.propose(queries, wanted)
@@ -380,70 +353,14 @@ def build_neighbours(
     return neighbours
 
 
-def open_neighbours(folder: str | os.PathLike[str]) -> Neighbours:
-    """Open an index as `save` wrote it; points and finders are memory-mapped."""
-    path = Path(folder)
-    try:
-        about: dict[str, Any] = orjson.loads((path / _ABOUT).read_bytes())
-        version = about["format"]
-    except (FileNotFoundError, NotADirectoryError):
-        raise UsageError(f"{path} is no index of neighbours: it has no {_ABOUT}") from None
-    except (ValueError, TypeError, LookupError):
-        raise DamagedError(f"{path / _ABOUT}: not readable; build the index again") from None
-    if version != FORMAT:
-        raise FormatError(f"{path}: an index of format {version}; build it again")
-    try:
-        return _opened(path, about)
-    except (FileNotFoundError, ValueError, TypeError, LookupError, AttributeError):
-        raise DamagedError(f"{path}: its files do not fit; build the index again") from None
-
-
-def _opened(path: Path, about: dict[str, Any]) -> Neighbours:
-    for name, measured in about["files"].items():
-        expected = Seal(*measured)
-        check = check_content if expected.size <= _ALWAYS_CHECKED else check_size
-        check(path / name, expected)
-    metric = read_metric(about["metric"])
-    neighbours = Neighbours(
-        metric,
-        read_method(about["method"]),
-        dimensions=about["dimensions"],
-        seed=about["seed"],
-    )
-    neighbours.gone = map_array(path / "gone.npy").astype(np.bool_)
-    width = neighbours.dimensions + (metric.form == PRODUCT)
-    first = 0
-    for i, n in enumerate(about["parts"]):
-        points = map_array(path / f"part-{i}" / "points.npy").reshape(n, width)
-        finder = neighbours.method.load(path / f"part-{i}" / "finder", points)
-        neighbours.parts.append(Part(first, points, finder))
-        first += n
-    if first != neighbours.n_slots:
-        raise DamagedError(f"{path}: {first} points and {neighbours.n_slots} numbers")
-    return neighbours
-
-
 def read_method(text: str) -> Method:
     """Read a method as it is written: `scan`, `lsh(radius=0.8)`."""
     config: Method = notation.read(text, METHODS, what="method")
     return config
 
 
-def _seals(folder: Path) -> dict[str, list[int]]:
-    """Measure every file of an index and push its folders to the disk."""
-    inside = sorted(folder.rglob("*"))
-    for path in filter(Path.is_dir, inside):
-        sync_folder(path)
-    files = filter(Path.is_file, inside)
-    return {path.relative_to(folder).as_posix(): [*seal(path)] for path in files}
-
-
 def _blocks(points: Floats) -> list[Floats]:
     return [points[i : i + _QUERIES_AT_ONCE] for i in range(0, len(points), _QUERIES_AT_ONCE)]
-
-
-def _same_for_all(rows: Ints, n_queries: int) -> Proposals:
-    return Proposals(np.arange(n_queries + 1) * len(rows), np.tile(rows, n_queries))
 
 
 def _propose_left(finder: Finder, queries: Floats, wanted: int, barred: Bools) -> Proposals:

@@ -266,6 +266,9 @@ def propose_best(
             if read >= reads:
                 break
         size = _keep(keys, scores, size, looked_up)
+        # Records are all over memory: a first pass over their first numbers fetches many at once.
+        for j in range(size):
+            scores[j] = np.uint32(records[keys[j], 0])
         for j in range(size):
             scores[j] = _record_score(whole, records, keys[j], bits)
         size = min(_keep(keys, scores, size, proposed), 2 * proposed)

@@ -12,9 +12,9 @@ A metric says how a vector becomes a *point*; its distance is worked out from po
 | `euclidean` | ‖p - q‖², no root | p | equals E |
 
 M is the largest norm among the vectors that are searched together. A vector of zeros has no
-place on the simplex or the sphere: it is nobody's neighbour and has none. The bounds on `js`
-are sharp, and that on `kl` follows from Jensen's inequality; with them a search among the points
-nearest in Euclidean distance can prove that it is exact (`certified.py`).
+place on the simplex or the sphere: it is nobody's neighbour and has none. The bounds on `js` are
+sharp; that on `kl`, -2 ln(1 - E/2), follows from Jensen's inequality. With them a search among the
+points nearest in Euclidean distance can prove that it is exact (`certified.py`).
 """
 
 from __future__ import annotations
@@ -65,6 +65,8 @@ class Metric:
         if self.form == PRODUCT:
             squares = query_norm**2 + largest**2
             return math.sqrt(max(squares * (1 + _ROUNDING) + 2 * distance, 0.0))
+        if self.form == KULLBACK_LEIBLER:
+            return math.sqrt(2 * -math.expm1(-max(distance, 0.0) / 2))
         factor = self.scale if self.form == SQUARED else self.floor
         return math.sqrt(max(distance, 0.0) / factor)
 
