@@ -11,9 +11,10 @@ from likewise.errors import UsageError
 from likewise.neighbours import choose as module
 from likewise.neighbours.choose import METHODS, Auto, choose
 from likewise.neighbours.index import build_neighbours, read_method
+from likewise.neighbours.links import HNSW
 from likewise.neighbours.lists import Lists
 from likewise.neighbours.metrics import METRICS, embed
-from likewise.neighbours.partitions import HNSW, IVF
+from likewise.neighbours.partitions import IVF
 from likewise.neighbours.scan import Scan
 from likewise.neighbours.store import open_neighbours
 

@@ -11,7 +11,9 @@ import pytest
 
 from likewise import notation
 from likewise.errors import DamagedError, MissingExtra, UsageError
-from likewise.neighbours.partitions import HNSW, IVF, GraphFinder, ListsFinder
+from likewise.neighbours import partitions
+from likewise.neighbours.links import HNSW, GraphFinder
+from likewise.neighbours.partitions import IVF, ListsFinder
 from likewise.neighbours.tree import Tree
 
 faiss = pytest.importorskip("faiss")
@@ -148,7 +150,8 @@ SCRIPT = """
 import hashlib, sys
 import numpy as np
 from pathlib import Path
-from likewise.neighbours.partitions import HNSW, IVF
+from likewise.neighbours.links import HNSW
+from likewise.neighbours.partitions import IVF
 points = np.random.default_rng(0).standard_normal((40_000, 33)).astype(np.float32)
 for method, n in ((IVF(), 40_000), (HNSW(construction=20), 1000)):
     for seed in (1, 2):
@@ -298,6 +301,8 @@ def test_settings_that_make_no_sense():
     for wrong in ({"lists": -1}, {"probes": -1}, {"refine": 0}):
         with pytest.raises(UsageError, match="refine must be at least 1"):
             IVF(**wrong)
+    with pytest.raises(UsageError, match="recall must be above 0"):
+        IVF(recall=0.0)
     for wrong in ({"links": 1}, {"construction": 0}, {"search": -1}):
         with pytest.raises(UsageError, match="links must be at least 2"):
             HNSW(**wrong)
@@ -317,3 +322,17 @@ def test_without_faiss_the_message_is_the_install_command(method, monkeypatch):
     monkeypatch.setitem(sys.modules, "faiss", None)
     with pytest.raises(MissingExtra, match=r"pip install 'likewise\[vectors\]'"):
         method.build(clustered(10), seed=0)
+
+
+def test_lists_are_read_until_enough_is_found(monkeypatch):
+    """Points without any structure need more lists than the least."""
+    monkeypatch.setattr(partitions, "_CODES_READ", 256)
+    monkeypatch.setattr(partitions, "_LISTS_READ", 4)
+    points = np.random.default_rng(0).normal(size=(8000, 24)).astype(np.float32)
+    config = IVF(lists=200, refine=1)
+    few = replace(config, recall=0.5).build(points, seed=0)
+    many = replace(config, recall=0.97).build(points, seed=0)
+    assert few.index.nprobe < many.index.nprobe <= 200
+    queries = points[::40]
+    assert recall(few, points, queries) < recall(many, points, queries)
+    assert recall(many, points, queries) > 0.95

@@ -13,10 +13,11 @@ from likewise.compiled import Floats
 from likewise.errors import UsageError
 from likewise.neighbours.codes import Codes
 from likewise.neighbours.finder import Finder, Method
+from likewise.neighbours.links import HNSW
 from likewise.neighbours.lists import Lists, suits
 from likewise.neighbours.lsh import LSH
 from likewise.neighbours.metrics import Metric
-from likewise.neighbours.partitions import HNSW, IVF
+from likewise.neighbours.partitions import IVF
 from likewise.neighbours.scan import Scan
 from likewise.neighbours.tree import Tree
 
@@ -30,7 +31,7 @@ _READ_COST = 150
 
 @dataclass(frozen=True)
 class Auto:
-    """Let the data choose; where lists could serve they must find the share `recall`."""
+    """Let the data choose, and find the share `recall` of the nearest if that can be had."""
 
     recall: float = 0.98
     notation: ClassVar[str] = "auto"
@@ -70,4 +71,4 @@ def choose(points: Floats, metric: Metric, auto: Auto = Auto(), *, seed: int = 0
         # The larger the collection, the nearer the neighbours and the less has to be read.
         if tried.reached >= auto.recall and tried.reads * _READ_COST * 4 < points.size:
             return Lists(recall=auto.recall, paired=tried.paired)
-    return IVF() if find_spec("faiss") else Scan()
+    return IVF(recall=auto.recall) if find_spec("faiss") else Scan()

@@ -1,11 +1,10 @@
-"""Indexes of the faiss library (an extra): inverted lists of short codes, and a graph.
+"""Inverted lists of short codes, by the faiss library (an extra).
 
-`IVF`: points are listed by the nearest of some centroids (k-means), and of each only 4 bits for
-every two coordinates are kept (product quantisation, Jégou, Douze, Schmid 2011), which are read
-many at a time (André, Kermarrec, Le Scouarnec 2015). A query reads the lists of the nearest
-centroids; those codes that seem nearest are proposed, many more than asked for, because they will
-be scored by their points. `HNSW`: a graph of near points in layers (Malkov, Yashunin 2018), walked
-towards the query; it reads the points themselves, and keeps no copy of them.
+Points are listed by the nearest of some centroids (k-means), and of each only 4 bits for every
+two coordinates are kept (product quantisation, Jégou, Douze, Schmid 2011), which are read many at
+a time (André, Kermarrec, Le Scouarnec 2015). A query reads the lists of the nearest centroids;
+those codes that seem nearest are proposed, many more than asked for, because they will be scored by
+their points.
 
 faiss runs on one thread in every call, so that the same points give the same bits anywhere; what
 can be done point by point is spread over threads here.
@@ -15,26 +14,26 @@ from __future__ import annotations
 
 import math
 import os
-from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, ClassVar
 
 import numpy as np
-import orjson
-from numpy.typing import NDArray
 
 from likewise import notation
-from likewise.collection.files import Seal, check_content, check_size, seal, sync, write_bytes
-from likewise.compiled import Doubles, Floats, Ints
-from likewise.errors import DamagedError, MissingExtra, UsageError
+from likewise.compiled import Floats, Ints
+from likewise.errors import DamagedError, UsageError
+from likewise.neighbours.borrowed import (
+    load_faiss,
+    one_thread,
+    read_index,
+    squared_limit,
+    squares,
+    write_index,
+)
 from likewise.neighbours.finder import Finder, Proposals, checked_points, checked_queries, gather
-
-_INDEX, _ABOUT = "index.faiss", "faiss.json"
-_ALWAYS_CHECKED = 1 << 26
-_ROUNDING = 1e-5
+from likewise.neighbours.scan import nearest_rows
 
 # Codes need this many points to be learnt from, and this many coordinates to be of use: with
 # fewer, lists hold the points themselves.
@@ -50,10 +49,7 @@ _SPARE = 100
 # Dirichlet draws (250 topics, α = .02) .98. Twice as many lists took four times as long to learn,
 # and found no more in the same time.
 _CODES_READ, _LISTS_READ = 1 << 14, 64
-
-# The graph knows distances but rounds in another way than whoever asks.
-_SPARE_WALKED = 4
-_LEAST_WIDTH = 128
+_SAMPLE, _TUNED_K, _WORTH_IT = 100, 10, 0.002
 
 
 @dataclass(frozen=True)
@@ -62,12 +58,14 @@ class IVF:
 
     `lists` is about twice the root of the number of points where it is 0, and never more than one
     for 39 points. Of them `probes` are read, or where it is 0 as many as have some ten thousand
-    points together, and more if more are asked for.
+    points together, and more where sample points show that the share `recall` of their ten
+    nearest is not found so, or if more are asked for.
     """
 
     lists: int = 0
     probes: int = 0
     refine: int = 16
+    recall: float = 0.98
     notation: ClassVar[str] = "ivf"
 
     def __post_init__(self) -> None:
@@ -76,24 +74,30 @@ class IVF:
                 f"{self}: lists and probes must be 1 or more, or 0 to derive them; "
                 "refine must be at least 1"
             )
+        if not 0 < self.recall <= 1:
+            raise UsageError(f"{self}: recall must be above 0 and at most 1")
 
     def __str__(self) -> str:
         return notation.write(self)
 
     def build(self, points: Floats, *, seed: int = 0, origin: Finder | None = None) -> ListsFinder:
         """List points; the centroids and codes are those of `origin`."""
-        points, faiss = checked_points(points), _faiss(self)
-        with _one_thread(faiss):
+        points, faiss = checked_points(points), load_faiss(self)
+        with one_thread(faiss):
             if origin is None:
                 lists = self._learn(faiss, points, seed)
-            else:
-                lists = _copy_empty(faiss, _checked_origin(self, origin, points.shape[1]).index)
-            return ListsFinder(self, points, _filled(faiss, lists, points))
+                finder = ListsFinder(self, points, _filled(faiss, lists, points))
+                finder.index.nprobe = self.probes or _probes_for(finder, self.recall, seed)
+                return finder
+            other = _checked_origin(self, origin, points.shape[1]).index
+            finder = ListsFinder(self, points, _filled(faiss, _copy_empty(faiss, other), points))
+            finder.index.nprobe = other.nprobe
+            return finder
 
     def load(self, folder: Path, points: Floats) -> ListsFinder:
         """Map what `save` wrote, for the same points."""
-        points, faiss = checked_points(points), _faiss(self)
-        index = _read(faiss, folder, self, points)
+        points, faiss = checked_points(points), load_faiss(self)
+        index = read_index(faiss, folder, self, points)
         if not isinstance(index, faiss.IndexIVF) or index.d != _width(index, points):
             raise DamagedError(f"{folder}: holds no lists of these points; build it again")
         return ListsFinder(self, points, index)
@@ -147,7 +151,7 @@ class ListsFinder:
 
     def save(self, folder: Path) -> None:
         """Write the lists."""
-        _write(_faiss(self.config), folder, self.index, self.points)
+        write_index(load_faiss(self.config), folder, self.index, self.points)
 
     @property
     def n_bytes(self) -> int:
@@ -162,11 +166,11 @@ class ListsFinder:
         One query at a time: many at once are compared with centroids, and break ties among codes,
         in ways that depend on how many they are.
         """
-        faiss, n_lists = _faiss(self.config), self.index.nlist
-        share = max(_CODES_READ, 2 * wanted) / len(self.points)
-        probes = self.config.probes or max(_LISTS_READ, math.ceil(share * n_lists))
+        faiss, n_lists = load_faiss(self.config), self.index.nlist
+        least = math.ceil(2 * wanted / len(self.points) * n_lists)
+        probes = self.config.probes or max(self.index.nprobe, least)
         options = faiss.SearchParametersIVF(nprobe=min(probes, n_lists))
-        with _one_thread(faiss):
+        with one_thread(faiss):
             _, found = self.index.search(
                 _widened(query[None, :], self.index.d), wanted, params=options
             )
@@ -174,144 +178,15 @@ class ListsFinder:
         return rows[(rows >= 0) & (rows < len(self.points))]
 
     def _within(self, query: Floats, radius: float) -> Ints:
-        wanted, limit = 2 * _SPARE, _limit(radius)
+        wanted, limit = 2 * _SPARE, squared_limit(radius)
         while 4 * wanted < len(self.points):
             rows = self._search(query, wanted)
-            near = _squares(self.points[rows], query) <= limit
+            near = squares(self.points[rows], query) <= limit
             exhausted = self.config.probes > 0 and len(rows) < wanted
             if exhausted or not near[len(rows) // 2 :].any():
                 return rows[near]
             wanted *= 4
         return np.arange(len(self.points))
-
-
-@dataclass(frozen=True)
-class HNSW:
-    """A graph in layers: each point is linked to `links` near ones, twice as many at the bottom.
-
-    `construction` is how many of the nearest so far are kept when a point is linked in, `search`
-    when a query is answered (0: 128, or twice as many as are asked for).
-    """
-
-    links: int = 16
-    construction: int = 100
-    search: int = 0
-    notation: ClassVar[str] = "hnsw"
-
-    def __post_init__(self) -> None:
-        if self.links < 2 or self.construction < 1 or self.search < 0:
-            raise UsageError(
-                f"{self}: links must be at least 2, construction at least 1, "
-                "search 1 or more, or 0 to derive it"
-            )
-
-    def __str__(self) -> str:
-        return notation.write(self)
-
-    def build(self, points: Floats, *, seed: int = 0, origin: Finder | None = None) -> GraphFinder:
-        """Link points one after the other; nothing is learnt that could be taken over."""
-        points, faiss = checked_points(points), _faiss(self)
-        index = faiss.IndexHNSWFlat(points.shape[1], self.links)
-        index.hnsw.efConstruction = self.construction
-        index.hnsw.rng = faiss.RandomGenerator(seed % (1 << 31))
-        if len(points):
-            with _one_thread(faiss):
-                index.add(points)
-            _lend(faiss, faiss.downcast_index(index.storage), points)
-        return GraphFinder(self, points, index)
-
-    def load(self, folder: Path, points: Floats) -> GraphFinder:
-        """Map what `save` wrote, for the same points."""
-        points, faiss = checked_points(points), _faiss(self)
-        index = _read(faiss, folder, self, points)
-        if not isinstance(index, faiss.IndexHNSW) or index.d != points.shape[1]:
-            raise DamagedError(f"{folder}: holds no graph of these points; build it again")
-        storage = faiss.IndexFlatL2(points.shape[1])
-        _lend(faiss, storage, points)
-        storage.this.disown()
-        index.storage, index.own_fields = storage, True
-        return GraphFinder(self, points, index)
-
-
-@dataclass(frozen=True, eq=False)
-class GraphFinder:
-    """A graph over points, which it reads where they are."""
-
-    exact: ClassVar[bool] = False
-    config: HNSW
-    points: Floats
-    index: Any
-
-    def propose(self, queries: Floats, k: int) -> Proposals:
-        """Propose the k nearest points that were come across, and a few more."""
-        queries = checked_queries(queries, self.points.shape[1])
-        wanted = min(max(k, 1) + _SPARE_WALKED, len(self.points))
-        # Many equal points can cut a graph into pieces: then what was come across is too few.
-        return gather(
-            [
-                rows if len(rows) == wanted else np.arange(len(self.points))
-                for rows, _ in self._walk(queries, wanted)
-            ]
-        )
-
-    def propose_within(self, queries: Floats, radius: float) -> Proposals:
-        """Propose points within a radius: ever more, until one beyond it was come across."""
-        queries = checked_queries(queries, self.points.shape[1])
-        return gather([self._within(query, radius) for query in queries])
-
-    def save(self, folder: Path) -> None:
-        """Write the graph, without the points."""
-        _write(_faiss(self.config), folder, self.index, self.points)
-
-    @property
-    def n_bytes(self) -> int:
-        """How large it is, without the points."""
-        graph = self.index.hnsw
-        return int(4 * graph.neighbors.size() + 12 * len(self.points))
-
-    def _walk(self, queries: Floats, wanted: int) -> list[tuple[Ints, Floats]]:
-        if wanted == 0:
-            return [(np.empty(0, np.int64), np.empty(0, np.float32))] * len(queries)
-        faiss = _faiss(self.config)
-        width = self.config.search or max(_LEAST_WIDTH, 2 * wanted)
-        options = faiss.SearchParametersHNSW(efSearch=max(width, wanted))
-        with _one_thread(faiss):
-            distances, found = self.index.search(queries, wanted, params=options)
-        good = (found >= 0) & (found < len(self.points))
-        return [(found[i, good[i]], distances[i, good[i]]) for i in range(len(queries))]
-
-    def _within(self, query: Floats, radius: float) -> Ints:
-        wanted, limit = _LEAST_WIDTH // 2, _limit(radius)
-        while 4 * wanted < len(self.points):
-            ((rows, distances),) = self._walk(query[None, :], wanted)
-            if len(rows) < wanted:
-                break
-            if distances[-1] > limit:
-                return rows[distances <= limit]
-            wanted *= 4
-        return np.arange(len(self.points))
-
-
-def _faiss(config: object) -> Any:
-    try:
-        import faiss
-    except ImportError:
-        raise MissingExtra(f"the index {config}", extra="vectors") from None
-    return faiss
-
-
-@contextmanager
-def _one_thread(faiss: Any) -> Iterator[None]:
-    """Keep faiss, and what it multiplies matrices with, on the thread that calls it.
-
-    OpenMP keeps the number for each calling thread, so that threads do not get in each other's way.
-    """
-    before = faiss.omp_get_max_threads()
-    faiss.omp_set_num_threads(1)
-    try:
-        yield
-    finally:
-        faiss.omp_set_num_threads(before)
 
 
 def _empty(faiss: Any, width: int, n_lists: int, plain: bool) -> Any:
@@ -346,7 +221,7 @@ def _filled(faiss: Any, index: Any, points: Floats) -> Any:
     def encode(first: int) -> None:
         part = slice(first, first + _AT_ONCE)
         rows = _widened(points[part], index.d)
-        with _one_thread(faiss):
+        with one_thread(faiss):
             lists[part] = index.quantizer.search(rows, 1)[1][:, 0]
             own, out = lists[part], codes[part]
             index.encode_vectors(len(rows), *map(faiss.swig_ptr, (rows, own, out)))
@@ -365,6 +240,35 @@ def _filled(faiss: Any, index: Any, points: Floats) -> Any:
     packed = faiss.IndexIVFPQFastScan(index)
     index.own_fields, packed.own_fields = False, True
     return packed
+
+
+def _probes_for(finder: ListsFinder, recall: float, seed: int) -> int:
+    """Find how many lists have to be read for the share `recall` of the ten nearest of a sample.
+
+    More are tried as long as that finds more: what is lost by codes is not found in other lists.
+    """
+    n, n_lists = len(finder.points), finder.index.nlist
+    probes: int = min(max(_LISTS_READ, math.ceil(_CODES_READ / max(n, 1) * n_lists)), n_lists)
+    sample = np.random.default_rng(seed).choice(n, min(_SAMPLE, n), replace=False)
+    queries = finder.points[sample]
+    truth = [
+        set(rows) - {own}
+        for own, rows in zip(
+            sample.tolist(), nearest_rows(finder.points, queries, _TUNED_K + 1), strict=True
+        )
+    ]
+    before = 0.0
+    while True:
+        finder.index.nprobe = probes
+        bounds, rows = finder.propose(queries, _TUNED_K)
+        found = [
+            len(wanted.intersection(rows[bounds[i] : bounds[i + 1]].tolist()))
+            for i, wanted in enumerate(truth)
+        ]
+        reached = sum(found) / max(sum(map(len, truth)), 1)
+        if reached >= recall or probes == n_lists or reached < before + _WORTH_IT:
+            return probes
+        before, probes = reached, min(probes * 2, n_lists)
 
 
 def _checked_origin(config: IVF, origin: Finder, dimension: int) -> ListsFinder:
@@ -389,49 +293,3 @@ def _widened(rows: Floats, width: int) -> Floats:
     if rows.shape[1] == width:
         return np.ascontiguousarray(rows)
     return np.pad(rows, ((0, 0), (0, width - rows.shape[1])))
-
-
-def _limit(radius: float) -> float:
-    """Give the square of a radius and a hair: whoever scores candidates rounds in another way."""
-    return radius * radius * (1 + _ROUNDING) if radius >= 0 else -1.0
-
-
-def _squares(points: Floats, query: Floats) -> Doubles:
-    differences = points.astype(np.float64) - query
-    return np.asarray(np.einsum("ij,ij->i", differences, differences))
-
-
-def _lend(faiss: Any, storage: Any, points: Floats) -> None:
-    """Let a flat index read points where they are; whoever asks keeps them alive."""
-    flat = points.reshape(-1).view(np.uint8)
-    vector = faiss.MaybeOwnedVectorUInt8
-    storage.codes = vector.create_view(faiss.swig_ptr(flat), flat.nbytes, vector().owner)
-    storage.ntotal = len(points)
-
-
-def _write(faiss: Any, folder: Path, index: Any, points: Floats) -> None:
-    data: NDArray[np.uint8] = faiss.serialize_index(index, faiss.IO_FLAG_SKIP_STORAGE)
-    with (folder / _INDEX).open("wb") as file:
-        file.write(data.data)
-        sync(file)
-    about = {"points": points.shape, "seal": [*seal(folder / _INDEX)]}
-    write_bytes(folder / _ABOUT, orjson.dumps(about))
-
-
-def _read(faiss: Any, folder: Path, config: object, points: Floats) -> Any:
-    try:
-        about = orjson.loads((folder / _ABOUT).read_bytes())
-        shape, expected = tuple(about["points"]), Seal(*about["seal"])
-        # faiss believes what it reads: what could lead it astray is found before.
-        check = check_content if expected.size <= _ALWAYS_CHECKED else check_size
-        check(folder / _INDEX, expected)
-        index = faiss.read_index(str(folder / _INDEX), faiss.IO_FLAG_MMAP_IFC)
-    except (OSError, ValueError, TypeError, LookupError, RuntimeError, MemoryError):
-        raise DamagedError(
-            f"{folder}: not a readable index; restore it from a copy, or build it again"
-        ) from None
-    if shape != points.shape or index.ntotal != len(points):
-        raise UsageError(
-            f"{folder} is {config} of points shaped {shape}, not {points.shape}: build it again"
-        )
-    return index
