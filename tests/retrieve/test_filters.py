@@ -1,5 +1,5 @@
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 import likewise as lw
@@ -85,6 +85,7 @@ def test_what_prints_reads_back(field, operator, values):
     assert again.values == tuple(values) or str(again) == str(condition).rstrip()
 
 
+@example("\r<")
 @given(st.text())
 def test_any_text_reads_or_is_a_usage_error(text):
     try:

@@ -34,7 +34,7 @@ class Filter:
     def read(cls, text: str) -> Filter:
         """Read a condition as it is written."""
         match = _CONDITION.fullmatch(text)
-        if match is None:
+        if match is None or not match[1].strip():
             raise UsageError(
                 f"filter {text!r} is not written as field=value; the operators are = != < <= > >="
             )
