@@ -101,6 +101,19 @@ class Progress:
         self._stream.flush()
 
 
+class OutOf:
+    """How far a progress is, out of a total that it counts up to."""
+
+    def __init__(self, total: int, progress: Progress) -> None:
+        self.total = total
+        self._progress = progress
+
+    @property
+    def done(self) -> int:
+        """What was counted so far."""
+        return self._progress.count
+
+
 def _span(seconds: float) -> str:
     if seconds < 60:
         return f"{seconds:.1f} s" if seconds < 10 else f"{seconds:.0f} s"

@@ -9,7 +9,7 @@ from itertools import chain
 from pathlib import Path
 
 from likewise.app.options import Commands, add_json, command, positive, print_json, whole
-from likewise.app.progress import Progress
+from likewise.app.progress import OutOf, Progress
 
 _BATCH = 1024
 
@@ -116,19 +116,6 @@ def _search(options: argparse.Namespace) -> None:
     print(answers)
 
 
-class _Queries:
-    """How far a run is, in queries."""
-
-    def __init__(self, total: int, progress: Progress) -> None:
-        self.total = total
-        self._progress = progress
-
-    @property
-    def done(self) -> int:
-        """The queries answered."""
-        return self._progress.count
-
-
 def _run(options: argparse.Namespace) -> None:
     from likewise.app.library import Collection
     from likewise.evaluate import read_queries, write_run
@@ -141,7 +128,7 @@ def _run(options: argparse.Namespace) -> None:
     with Progress("run", unit="queries", quiet=options.quiet) as progress:
         answered = chain.from_iterable(map(stage, batches))
         run = collection.as_run(
-            progress.follow(answered, measured=_Queries(len(queries), progress)),
+            progress.follow(answered, measured=OutOf(len(queries), progress)),
             name=options.tag or repr(stage),
         )
     if options.json:

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from likewise.app.options import Commands, add_json, command, positive, print_json, whole
-from likewise.app.progress import Progress
+from likewise.app.progress import OutOf, Progress
 from likewise.errors import UsageError
 
 if TYPE_CHECKING:
@@ -64,19 +64,6 @@ def register(commands: Commands) -> None:
     add_json(parser)
 
 
-class _Documents:
-    """How far it is, in documents."""
-
-    def __init__(self, total: int, progress: Progress) -> None:
-        self.total = total
-        self._progress = progress
-
-    @property
-    def done(self) -> int:
-        """The documents done."""
-        return self._progress.count
-
-
 def _neighbours(options: argparse.Namespace) -> None:
     from likewise.app.library import Collection
     from likewise.like.near import Near
@@ -94,7 +81,7 @@ def _neighbours(options: argparse.Namespace) -> None:
     for doc_id in options.ids:
         collection.snapshot.find_doc(doc_id)
     with Progress("neighbours", quiet=options.quiet) as progress:
-        measured = _Documents(len(collection), progress)
+        measured = OutOf(len(collection), progress)
         collection.space(
             near,
             threads=options.threads,
@@ -123,8 +110,8 @@ def _all(options: argparse.Namespace, collection: Collection, near: Near) -> Non
             near=near,
             threads=options.threads,
             overwrite=options.overwrite,
-            on_vector=lambda n: vectors.advance(n, measured=_Documents(len(collection), vectors)),
-            on_doc=lambda n: found.advance(n, measured=_Documents(len(collection), found)),
+            on_vector=lambda n: vectors.advance(n, measured=OutOf(len(collection), vectors)),
+            on_doc=lambda n: found.advance(n, measured=OutOf(len(collection), found)),
         )
     report = {"file": str(options.to), "documents": len(collection), "lines": n}
     if options.json:
