@@ -98,3 +98,21 @@ def test_progress_counts_every_document(themes, tmp_path):
     vectors, found = [], []
     themes.graph(tmp_path / "g.jsonl", k=2, on_vector=vectors.append, on_doc=found.append)
     assert sum(vectors) == sum(found) == len(themes)
+
+
+def test_a_folder_of_the_user_is_not_swept_away(themes, tmp_path):
+    (tmp_path / "graph.jsonl.work").mkdir()
+    (tmp_path / "graph.jsonl.work" / "mine").write_text("mine")
+    with pytest.raises(UsageError, match="in the way"):
+        themes.graph(tmp_path / "graph.jsonl")
+    assert (tmp_path / "graph.jsonl.work" / "mine").read_text() == "mine"
+
+
+def test_an_attempt_killed_before_its_index_was_whole_begins_again(themes, tmp_path, monkeypatch):
+    path = tmp_path / "graph.jsonl"
+    with monkeypatch.context() as patched:
+        patched.setattr(Neighbours, "save", lambda *_: (_ for _ in ()).throw(KeyboardInterrupt))
+        with pytest.raises(KeyboardInterrupt):
+            themes.graph(path, k=3)
+    themes.graph(path, k=3)
+    assert len(lines(path)) == 180

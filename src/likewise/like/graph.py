@@ -96,6 +96,8 @@ def _space(
             "seed": seed,
         }
     )
+    if work.exists() and any(work.iterdir()) and not (work / _ABOUT).exists():
+        raise UsageError(f"{work} is in the way, and is not of an earlier attempt: move it")
     if (work / _ABOUT).exists() and (work / _ABOUT).read_bytes() == about:
         try:
             docs = map_array(work / "docs.npy")
@@ -108,6 +110,7 @@ def _space(
             return found
     shutil.rmtree(work, ignore_errors=True)
     work.mkdir(parents=True)
+    write_bytes(work / _ABOUT, about)
     space = build_space(
         collection,
         model,
@@ -119,7 +122,6 @@ def _space(
     )
     space.neighbours.save(work / "index")
     write_array(work / "docs.npy", space.docs)
-    write_bytes(work / _ABOUT, about)
     return space
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import os
+from contextlib import ExitStack
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -101,17 +102,31 @@ def _neighbours(options: argparse.Namespace) -> None:
 
 
 def _all(options: argparse.Namespace, collection: Collection, near: Near) -> None:
-    vectors = Progress("vectors", quiet=options.quiet)
-    found = Progress("neighbours", quiet=options.quiet)
-    with vectors, found:
+    with ExitStack() as stack:
+        steps: dict[str, Progress] = {}
+
+        def turn_to(what: str) -> Progress:
+            if what not in steps:
+                stack.close()
+                steps[what] = stack.enter_context(Progress(what, quiet=options.quiet))
+            return steps[what]
+
+        def advance(what: str, n: int) -> None:
+            turn_to(what).advance(n, measured=OutOf(len(collection), steps[what]))
+
+        def on_vector(n: int) -> None:
+            advance("vectors", n)
+            if steps["vectors"].count == len(collection):
+                turn_to("neighbours")
+
         n = collection.graph(
             options.to,
             k=options.k,
             near=near,
             threads=options.threads,
             overwrite=options.overwrite,
-            on_vector=lambda n: vectors.advance(n, measured=OutOf(len(collection), vectors)),
-            on_doc=lambda n: found.advance(n, measured=OutOf(len(collection), found)),
+            on_vector=on_vector,
+            on_doc=lambda n: advance("neighbours", n),
         )
     report = {"file": str(options.to), "documents": len(collection), "lines": n}
     if options.json:
