@@ -71,7 +71,8 @@ def write_graph(
             _block(space, work, start, k, threads, on_doc)
             for start in range(0, len(space.docs), _BLOCK)
         ]
-        n = _assemble(space, blocks, path)
+        n = _assemble(space, blocks, work / path.name)
+        os.replace(work / path.name, path)
         shutil.rmtree(work)
     return n
 
@@ -144,10 +145,9 @@ def _block(
 
 def _assemble(space: Space, blocks: list[tuple[Path, Path]], path: Path) -> int:
     """Put the blocks together as one file."""
-    aside = path.with_name(path.name + ".new")
     n = first = 0
     opened = _parquet if path.suffix == ".parquet" else _jsonl
-    with opened(aside) as table:
+    with opened(path) as table:
         for near_path, far_path in blocks:
             n_docs = min(_BLOCK, len(space.docs) - first)
             near = map_array(near_path).reshape(n_docs, -1)
@@ -159,7 +159,6 @@ def _assemble(space: Space, blocks: list[tuple[Path, Path]], path: Path) -> int:
             table.write(ids[rows].tolist(), others, ranks + 1, far[there])
             n += len(rows)
             first += n_docs
-    os.replace(aside, path)
     return n
 
 
