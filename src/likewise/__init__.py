@@ -31,6 +31,7 @@ if TYPE_CHECKING:
     from likewise.models.bags import Sample
     from likewise.models.ddm import DDM, LDA
     from likewise.models.subspace import LSI
+    from likewise.models.supplied import Supplied
     from likewise.models.triple import Triples
     from likewise.neighbours.certified import nearest_certified
     from likewise.neighbours.index import Neighbours, build_neighbours
@@ -64,6 +65,7 @@ _ROOMS = {
     "likewise.models.bags": ("Sample",),
     "likewise.models.ddm": ("DDM", "LDA"),
     "likewise.models.subspace": ("LSI",),
+    "likewise.models.supplied": ("Supplied",),
     "likewise.models.triple": ("Triples",),
     "likewise.neighbours.certified": ("nearest_certified",),
     "likewise.neighbours.index": ("Neighbours", "build_neighbours"),
@@ -103,6 +105,7 @@ __all__ = [
     "Run",
     "Sample",
     "Stage",
+    "Supplied",
     "Triples",
     "build_neighbours",
     "compare",

@@ -115,10 +115,10 @@ def test_add_delete_merge_info_show(made):
         "Oh.",
     ]
     assert made("show", "papers.lw", "1999-17", "--terms")[1].splitlines()[0].split() == [
-        "2",
+        "4",
         "flutter",
     ]
-    assert json.loads(made("show", "papers.lw", "8", "--json")[1])["terms"]["jet"] == 2
+    assert json.loads(made("show", "papers.lw", "8", "--json")[1])["terms"]["jet"] == 4
 
 
 def test_delete_by_file_and_missing_ids(made, here):
@@ -296,5 +296,5 @@ def test_the_demo_builds_searches_and_measures(here, capsys):
     out = capsys.readouterr().out
     assert "scipy.signal.butter" in out
     assert "words of its own" in out
-    assert re.search(r"^bm25 +0\.3", out, re.MULTILINE)
+    assert re.search(r"^bm25 +0\.4", out, re.MULTILINE)
     assert main(["demo", "--to", "demo.lw", "--quiet"]) == 0

@@ -45,7 +45,10 @@ def made(rng, doc_id):
 def expected(documents, analysis=Analysis()):
     """The state of a collection of these documents."""
     analyzer = Analyzer(analysis)
-    counts = {d.id: Counter(analyzer.terms(content(d))) for d in documents}
+    counts = {}
+    for d in documents:
+        again = analyzer.terms(d.title) * (analysis.title_weight - 1)
+        counts[d.id] = Counter(analyzer.terms(content(d)) + again)
     doc_freqs, term_freqs = Counter(), Counter()
     for terms in counts.values():
         doc_freqs.update(terms.keys())

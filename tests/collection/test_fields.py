@@ -5,7 +5,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from likewise.collection.fields import LONGEST_VALUE, Fields, FieldsWriter, as_number
+from likewise.collection.fields import LONGEST_VALUE, MOST_NUMBERS, Fields, FieldsWriter, as_number
 from likewise.errors import DamagedError
 
 NUMBER = st.one_of(st.integers(-5, 5), st.sampled_from([0.5, -0.5, 1e300, True, False]))
@@ -77,6 +77,16 @@ def test_long_texts_cannot_be_asked_for(tmp_path):
     fields = written(tmp_path, rows)
     assert marked(fields.present("x")) == [0]
     assert marked(fields.equal("x", rows[1]["x"])) == []
+
+
+def test_vectors_cannot_be_asked_for(tmp_path):
+    long = [1.5] * (MOST_NUMBERS + 1)
+    rows = [{"x": long}, {"x": long[1:]}, {"x": [*long, "tag"]}, {"x": ["tag"] * 99}]
+    fields = written(tmp_path, rows)
+    assert fields.names == ["x"]
+    assert marked(fields.equal("x", "1.5")) == [1, 2]
+    assert marked(fields.equal("x", "tag")) == [2, 3]
+    assert marked(fields.present("x")) == [1, 2, 3]
 
 
 def test_ten_thousand_fields(tmp_path):

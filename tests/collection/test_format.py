@@ -18,7 +18,7 @@ from likewise.records import Document
 from likewise.text.analysis import Analysis
 
 HERE = Path(__file__).parent
-ANALYSIS = Analysis(language="german", stop_list=("und",))
+ANALYSIS = Analysis(language="german", stop_list=("und",), title_weight=1)
 DOCUMENTS = [
     Document("d1", "Häuser", "Die Häuser und die Straßen.", {"year": 1984, "tag": ["red", "blue"]}),
     Document("d/2", "", "Ein Haus. Noch eins!", {"year": 2.5}, "source.jsonl:2"),

@@ -3,7 +3,9 @@ import pytest
 
 import likewise as lw
 from likewise.errors import UsageError
-from likewise.like.space import default_metric, model_vectors, without_prior
+from likewise.like.halves import vectors_of
+from likewise.like.space import default_metric
+from likewise.models.topics import without_prior
 
 
 def theme(doc_id):
@@ -59,8 +61,8 @@ def test_without_prior_gives_back_the_words_of_the_topics():
 
 
 def test_vectors_of_topics_are_distributions(themes):
-    s = themes.snapshot
-    vectors = model_vectors(s, themes.model("lda"), s.live_docs())
+    [halves] = themes.halves("lda").segments
+    vectors = vectors_of(themes.model("lda"), halves)
     assert vectors[:-1].sum(axis=1) == pytest.approx(1, abs=1e-5)
     assert not vectors[-1].any()
     assert vectors.min() >= 0

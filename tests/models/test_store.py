@@ -7,7 +7,7 @@ from likewise.models.store import load_model
 from likewise.models.topics import TopicModel
 
 MODELS = [
-    "lsi(topics=4)",
+    "lsi(topics=4,power=1.0)",
     "ddm(topics=3,sweeps=12,samples=2)",
     "lda(topics=3,sweeps=5,samples=1)",
     "lda-vb(topics=3,passes=1)",

@@ -84,7 +84,7 @@ def own_words(triples, doc):
 
 @pytest.mark.parametrize("weighting", ["tfidf", "bm25"])
 def test_axes_are_those_of_a_dense_svd(topical, weighting):
-    model = fit_lsi(topical, LSI(topics=12, weighting=weighting))
+    model = fit_lsi(topical, LSI(power=1.0, topics=12, weighting=weighting))
     counts = topical.term_counts(topical.live_docs())
     vectors = dense(model, counts)[:, : len(model.vocabulary)]
     _, values, axes = np.linalg.svd(vectors, full_matrices=False)
@@ -96,7 +96,7 @@ def test_axes_are_those_of_a_dense_svd(topical, weighting):
 
 @pytest.mark.parametrize("weighting", ["tfidf", "bm25"])
 def test_decompose_equals_the_plain_formulas(topical, weighting):
-    model = fit_lsi(topical, LSI(topics=12, weighting=weighting))
+    model = fit_lsi(topical, LSI(power=1.0, topics=12, weighting=weighting))
     counts = topical.term_counts(topical.live_docs()[:60])
     _, topics, rest = residuals(model, counts)
     triples = model.decompose(counts, words=1000)
@@ -114,7 +114,7 @@ def test_decompose_equals_the_plain_formulas(topical, weighting):
 
 
 def test_a_document_is_the_sum_of_its_parts(topical):
-    model = fit_lsi(topical, LSI(topics=12))
+    model = fit_lsi(topical, LSI(power=1.0, topics=12))
     counts = topical.term_counts(topical.live_docs()[:5])
     vectors, _, _ = residuals(model, counts)
     triples = model.decompose(counts, words=1000)
@@ -129,7 +129,7 @@ def test_a_document_is_the_sum_of_its_parts(topical):
 
 
 def test_own_words_are_the_largest_first_and_the_truly_own_lead(topical):
-    model = fit_lsi(topical, LSI(topics=12))
+    model = fit_lsi(topical, LSI(power=1.0, topics=12))
     docs = topical.live_docs()[:50]
     counts = topical.term_counts(docs)
     few, all_of_them = model.decompose(counts, words=3), model.decompose(counts, words=1000)
@@ -151,7 +151,7 @@ def same(a, b):
 
 def test_a_batch_gives_each_document_what_it_gets_alone(topical, monkeypatch):
     monkeypatch.setattr("likewise.models.subspace._CHUNK", 7)
-    model = fit_lsi(topical, LSI(topics=12))
+    model = fit_lsi(topical, LSI(power=1.0, topics=12))
     docs = topical.live_docs()[:40]
     together = model.decompose(topical.term_counts(docs))
     assert same(together, model.decompose(topical.term_counts(docs), threads=2))
@@ -163,7 +163,9 @@ def test_a_batch_gives_each_document_what_it_gets_alone(topical, monkeypatch):
 
 
 def test_the_same_bits_on_any_number_of_threads_and_twice(topical):
-    models = [fit_lsi(topical, LSI(topics=5, iterations=4), threads=n) for n in (1, 2, 1)]
+    models = [
+        fit_lsi(topical, LSI(power=1.0, topics=5, iterations=4), threads=n) for n in (1, 2, 1)
+    ]
     assert len({model.basis.tobytes() for model in models}) == 1
     assert len({model.values.tobytes() for model in models}) == 1
 
@@ -175,7 +177,7 @@ def test_documents_are_read_again_where_memory_cannot_hold_them(topical, monkeyp
     monkeypatch.setattr(
         type(topical), "term_counts", lambda self, docs: reads.append(len(docs)) or read(self, docs)
     )
-    config = LSI(topics=2, iterations=2)
+    config = LSI(power=1.0, topics=2, iterations=2)
     held = fit_lsi(topical, config)
     assert reads == [50] * 16
     reads.clear()
@@ -186,7 +188,7 @@ def test_documents_are_read_again_where_memory_cannot_hold_them(topical, monkeyp
 
 
 def test_little_memory_keeps_the_most_frequent_terms(topical):
-    config = LSI(topics=5)
+    config = LSI(power=1.0, topics=5)
     full = fit_lsi(topical, config)
     tight = fit_lsi(topical, config, memory=200_000)
     assert 0 < len(tight.vocabulary) < len(full.vocabulary)
@@ -199,22 +201,22 @@ def test_little_memory_keeps_the_most_frequent_terms(topical):
 
 def test_a_sample_finds_nearly_the_same_axes(topical):
     every, some = (
-        fit_lsi(topical, LSI(topics=12, docs=0)),
-        fit_lsi(topical, LSI(topics=12, docs=200)),
+        fit_lsi(topical, LSI(power=1.0, topics=12, docs=0)),
+        fit_lsi(topical, LSI(power=1.0, topics=12, docs=200)),
     )
     assert every.vocabulary.n_docs == 400
     assert some.vocabulary.n_docs == 200
     counts = topical.term_counts(topical.live_docs())
     shares = [model.decompose(counts).shares[:, 0].mean() for model in (every, some)]
     assert shares[1] == pytest.approx(shares[0], rel=0.2)
-    again = fit_lsi(topical, LSI(topics=12, docs=200))
+    again = fit_lsi(topical, LSI(power=1.0, topics=12, docs=200))
     assert again.basis.tobytes() == some.basis.tobytes()
-    other = fit_lsi(topical, LSI(topics=12, docs=200, seed=1))
+    other = fit_lsi(topical, LSI(power=1.0, topics=12, docs=200, seed=1))
     assert other.vocabulary.doc_freqs.tolist() != some.vocabulary.doc_freqs.tolist()
 
 
 def test_unknown_words_are_the_documents_own(topical):
-    model = fit_lsi(topical, LSI(topics=12))
+    model = fit_lsi(topical, LSI(power=1.0, topics=12))
     triples = model.decompose(counts_of({10**6: 1, 10**6 + 1: 2}, {}))
     assert not triples.topics.any()
     assert triples.shares.tolist() == [[0, 1, 0], [0, 0, 0]]
@@ -233,7 +235,7 @@ def test_unknown_words_are_the_documents_own(topical):
 
 
 def test_no_documents_give_no_triples(topical):
-    triples = fit_lsi(topical, LSI(topics=12)).decompose(counts_of())
+    triples = fit_lsi(topical, LSI(power=1.0, topics=12)).decompose(counts_of())
     assert triples.topics.shape == (0, 12)
     assert triples.bounds.tolist() == [0]
 
@@ -244,7 +246,7 @@ def test_no_documents_give_no_triples(topical):
 def test_the_smallest_collections_can_be_fitted(texts, tmp_path):
     """Even where no term tells documents apart."""
     collection = collection_of(texts, tmp_path / "lw")
-    model = fit_lsi(collection, LSI())
+    model = fit_lsi(collection, LSI(power=1.0))
     assert 1 <= model.n_topics <= len(texts)
     triples = model.decompose(collection.term_counts(collection.live_docs()))
     filled = [bool(text) for text in texts]
@@ -256,7 +258,7 @@ def test_the_smallest_collections_can_be_fitted(texts, tmp_path):
 def test_nothing_to_fit_is_said(texts, tmp_path):
     collection = collection_of(texts, tmp_path / "lw")
     with pytest.raises(UsageError, match="no words"):
-        fit_lsi(collection, LSI())
+        fit_lsi(collection, LSI(power=1.0))
 
 
 def test_words_that_the_analysis_leaves_out_say_nothing(tmp_path):
@@ -264,7 +266,7 @@ def test_words_that_the_analysis_leaves_out_say_nothing(tmp_path):
     texts = [f"{text} {'most' if i else ''}" for i, text in enumerate(texts)]
     analysis = Analysis(stemmer="none", stop="none", max_df=0.9)
     collection = collection_of(texts, tmp_path / "lw", analysis)
-    model = fit_lsi(collection, LSI(topics=2))
+    model = fit_lsi(collection, LSI(power=1.0, topics=2))
     triples = model.decompose(collection.term_counts(collection.live_docs()))
     assert not {"the", "most"} & set(collection.terms(triples.terms))
     rows = np.searchsorted(model.vocabulary.terms, collection.find_terms(["the", "most"]))
@@ -272,7 +274,7 @@ def test_words_that_the_analysis_leaves_out_say_nothing(tmp_path):
 
 
 def test_a_mapped_basis_gives_the_same(topical, tmp_path):
-    model = fit_lsi(topical, LSI(topics=12))
+    model = fit_lsi(topical, LSI(power=1.0, topics=12))
     np.save(tmp_path / "basis.npy", model.basis)
     mapped = np.load(tmp_path / "basis.npy", mmap_mode="r")
     again = Subspace(model.name, model.vocabulary, mapped, model.values)
@@ -333,8 +335,8 @@ def test_weights_equal_the_formulas(weighting):
 
 def test_what_cannot_be_meant_is_refused():
     assert str(LSI()) == "lsi"
-    assert str(LSI(topics=100, weighting="bm25")) == "lsi(topics=100,weighting=bm25)"
-    for wrong in ({"topics": 0}, {"iterations": 0}, {"docs": -1}, {"seed": -1}):
+    assert str(LSI(topics=150, weighting="bm25")) == "lsi(topics=150,weighting=bm25)"
+    for wrong in ({"topics": 0}, {"iterations": 0}, {"docs": -1}, {"seed": -1}, {"power": -1}):
         with pytest.raises(UsageError, match="at least"):
             LSI(**wrong)
     with pytest.raises(UsageError, match="tfidf, bm25"):
@@ -358,7 +360,7 @@ def test_documents_of_the_same_group_are_found(data, tmp_path):
     build(tmp_path / "lw", newsgroups(data))
     collection = open_snapshot(tmp_path / "lw")
     counts = collection.term_counts(collection.live_docs())
-    model = fit_lsi(collection, LSI(topics=100))
+    model = fit_lsi(collection, LSI(power=1.0, topics=100))
     triples = model.decompose(counts)
     lengths = np.linalg.norm(triples.topics, axis=1, keepdims=True)
     topics = triples.topics / np.maximum(lengths, 1e-9)

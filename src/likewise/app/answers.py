@@ -5,7 +5,7 @@ from __future__ import annotations
 import shutil
 import unicodedata
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, overload
 
 from likewise.errors import MissingExtra
@@ -14,8 +14,11 @@ from likewise.retrieve.explain import Part
 if TYPE_CHECKING:
     import pandas
 
+    from likewise.like.reasons import Reasons
+
 _WIDEST_ID = 36
 _SHOWN_PARTS = 8
+_LEAST_SHOWN = 0.00005
 
 
 @dataclass(frozen=True)
@@ -27,6 +30,7 @@ class Answer:
     title: str
     fields: Mapping[str, Any] = field(default_factory=dict)
     explanation: tuple[Part, ...] = ()
+    reasons: Reasons | None = None
 
     def to_json(self) -> dict[str, Any]:
         """Give plain values."""
@@ -38,6 +42,8 @@ class Answer:
         }
         if self.explanation:
             values["explanation"] = [part._asdict() for part in self.explanation]
+        if self.reasons:
+            values["reasons"] = self.reasons.to_json()
         return values
 
 
@@ -85,10 +91,20 @@ class Answers(Sequence[Answer]):
             lines.append(
                 f"{i:{number_width}}  {score:>{score_width}}  {pad(doc_id, id_width)}  {title}"
             )
-            if answer.explanation:
-                indent = " " * (number_width + score_width + 4)
+            indent = " " * (number_width + score_width + 4)
+            if answer.reasons:
+                lines += [indent + line for line in _reasons(answer.reasons, width - len(indent))]
+            elif answer.explanation:
                 lines.append(indent + "= " + _parts(answer.explanation))
         return "\n".join(lines)
+
+    def explained(self, explanations: Sequence[tuple[tuple[Part, ...], Reasons | None]]) -> Answers:
+        """Give the same answers with the parts of their scores, and what is behind these."""
+        answers = [
+            replace(answer, explanation=parts, reasons=reasons)
+            for answer, (parts, reasons) in zip(self._answers, explanations, strict=True)
+        ]
+        return Answers(answers, query=self.query, method=self.method)
 
     def to_json(self) -> dict[str, Any]:
         """Give plain values."""
@@ -117,11 +133,24 @@ class Answers(Sequence[Answer]):
 _OWN = ("rank", "doc_id", "score", "title")
 
 
+def _reasons(reasons: Reasons, width: int) -> list[str]:
+    """Lay out the halves of a score, a line each, and the passages that carry them."""
+    halves = reasons.by_half()
+    label = max([len(name) for name, _ in halves], default=0)
+    lines = []
+    for name, parts in halves:
+        total = sum(part.score for part in parts)
+        lines.append(f"{name:<{label}}  {total:7.4f} = {_parts(parts)}")
+    lines += [f"“{shorten(passage.text, max(width - 2, 20))}”" for passage in reasons.passages[:1]]
+    return lines
+
+
 def _parts(parts: Sequence[Part]) -> str:
-    shown = [*parts[:_SHOWN_PARTS]]
-    rest = parts[_SHOWN_PARTS:]
-    if rest:
-        shown.append(Part(f"{len(rest)} more", sum(part.score for part in rest)))
+    shown = [part for part in parts[:_SHOWN_PARTS] if abs(part.score) >= _LEAST_SHOWN]
+    n_more = len(parts) - len(shown)
+    more = sum(part.score for part in parts) - sum(part.score for part in shown)
+    if abs(more) >= _LEAST_SHOWN:
+        shown.append(Part(f"{n_more} more", more))
     signed = (f"{'-' if score < 0 else '+'} {term} {abs(score):.4f}" for term, score in shown)
     return " ".join(signed).removeprefix("+ ")
 

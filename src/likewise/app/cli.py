@@ -8,13 +8,25 @@ import sys
 from collections.abc import Sequence
 
 from likewise import __version__
-from likewise.app.commands import ask, build, decompose, demo, fit, fuse, judge, look, neighbours
+from likewise.app.commands import (
+    ask,
+    build,
+    decompose,
+    demo,
+    fit,
+    fuse,
+    judge,
+    like,
+    look,
+    neighbours,
+)
 from likewise.errors import LikewiseError, UsageError
 
 _DESCRIPTION = """\
 Find the documents like this one, on one CPU, and say exactly why.
 
   likewise index papers.jsonl --to papers.lw     make a collection
+  likewise like papers.lw --doc draft.txt        find the documents like this one
   likewise search papers.lw "boundary layer"     search it by words
   likewise demo                                  see it at work on this machine's docstrings
 """
@@ -36,7 +48,7 @@ def parser() -> argparse.ArgumentParser:
     )
     top.add_argument("--version", action="version", version=f"likewise {__version__}")
     commands = top.add_subparsers(title="commands", metavar="COMMAND", required=True)
-    for kind in (build, look, ask, fit, decompose, neighbours, fuse, judge, demo):
+    for kind in (build, look, like, ask, fit, decompose, neighbours, fuse, judge, demo):
         kind.register(commands)
     return top
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeAlias, TypeGuard, cast
@@ -14,8 +15,9 @@ from likewise.app.answers import Answer, Answers, one_line
 from likewise.collection.build import Resources
 from likewise.collection.snapshot import Snapshot, open_snapshot
 from likewise.collection.writer import Added, Writer, build
+from likewise.compiled import Bools
 from likewise.errors import SourceError, UsageError
-from likewise.evaluate.trec import Run
+from likewise.evaluate.trec import Qrels, Run
 from likewise.records import Document, Query, Ranking
 from likewise.retrieve.explain import Part
 from likewise.retrieve.filters import Filter, allowed_docs
@@ -27,14 +29,24 @@ from likewise.stages.stage import Answered
 from likewise.text.analysis import Analysis
 
 if TYPE_CHECKING:
+    from numpy.typing import ArrayLike
+
+    from likewise.evaluate.learn import Learnt
+    from likewise.like.ageing import Ageing
+    from likewise.like.halves import Watch as DocWatch
+    from likewise.like.methods import Config, RankLike
     from likewise.like.near import Near, RankNear
+    from likewise.like.question import Question, Ranker
     from likewise.like.space import Space
-    from likewise.like.space import Watch as VectorWatch
+    from likewise.like.store import StoredHalves
     from likewise.models.bags import Sample
     from likewise.models.colour import Decomposition
-    from likewise.models.fitting import Config, Watch
+    from likewise.models.fitting import Config as ModelConfig
+    from likewise.models.fitting import Watch
     from likewise.models.store import AnyModel
+    from likewise.models.supplied import Supplied, SuppliedModel
     from likewise.models.triple import Triples
+    from likewise.models.vectors import Names, Source
 
 # Models are imported when they are first used: a search does not wait for them.
 
@@ -42,9 +54,10 @@ Path_ = str | os.PathLike[str]
 Place = Path_ | Iterable[Document | Mapping[str, Any]]
 OnBad = Callable[[SourceError], None]
 
-Method: TypeAlias = "str | Model | Near"
+Method: TypeAlias = "str | Model | Near | Config"
 
 _DEFAULT = BM25()
+_BY_LIKENESS = {"halves", "eq4", "topics", "words", "topn", "topn-lda", "lsh-tfidf"}
 _UNTITLED = 160
 
 
@@ -63,6 +76,8 @@ class Collection:
         self._snapshot = open_snapshot(self.folder)
         self._retrievers: dict[Model, Retriever] = {}
         self._spaces: dict[Near, Space] = {}
+        self._halves: dict[str, StoredHalves] = {}
+        self._rankers: dict[str, Ranker] = {}
 
     @property
     def snapshot(self) -> Snapshot:
@@ -107,27 +122,125 @@ class Collection:
         k: int = 1000,
         where: str | Filter | Sequence[str | Filter] = (),
         threads: int = 1,
-    ) -> Retrieve | RankNear:
+    ) -> Retrieve | RankNear | RankLike:
         """Give a search as a stage, for pipelines: `c.retrieve("bm25") >> …`."""
-        conditions = [where] if isinstance(where, str | Filter) else where
-        allowed = allowed_docs(self._snapshot, conditions)
+        allowed = self.allowed(where)
+        if _named(method) in _BY_LIKENESS:
+            from likewise.like.methods import RankLike
+
+            ranker = self.ranker(cast("str | Config", method))
+            return RankLike(
+                self._snapshot, ranker, str(method), k=k, allowed=allowed, threads=threads
+            )
         if _is_near(method):
             from likewise.like.near import RankNear, read_near
 
-            space, near = self.space(method, threads=threads), read_near(method)
+            space, near = self.space(method), read_near(method)
             return RankNear(space, near, k=k, allowed=allowed, threads=threads)
         model = read_model(method) if isinstance(method, str) else cast("Model", method)
         if model not in self._retrievers:
             self._retrievers[model] = Retriever(self._snapshot, model)
         return Retrieve(self._retrievers[model], k=k, allowed=allowed, threads=threads)
 
-    def space(
+    def like(
         self,
-        near: str | Near = "near",
+        doc_ids: str | Sequence[str] = (),
         *,
-        threads: int = 1,
-        watch: VectorWatch | None = None,
-    ) -> Space:
+        text: str | Sequence[str] = (),
+        unlike: str | Sequence[str] = (),
+        unlike_text: str | Sequence[str] = (),
+        vector: ArrayLike | None = None,
+        k: int = 10,
+        method: str | Config = "halves",
+        where: str | Filter | Sequence[str | Filter] = (),
+        explained: bool = False,
+    ) -> Answers:
+        """Find the k documents most like some in hand: ids of the collection, or texts.
+
+        A score is the mean of those for each document, less half the mean of those for `unlike`.
+        `vector` is that of the one text, for a model of vectors (`fit_vectors`).
+        """
+        question = self.question(
+            doc_ids, text=text, unlike=unlike, unlike_text=unlike_text, vector=vector, qid="1"
+        )
+        ranker = self.ranker(method)
+        if vector is not None:
+            _compares_vectors(ranker, str(method))
+        [ranking] = ranker.rank([question], k=k, allowed=self.allowed(where))
+        shown = ", ".join([*_listed(doc_ids), *map(one_line, _listed(text))])
+        answers = self._found(ranking, None, query=shown[:_UNTITLED], method=str(method))
+        if not explained:
+            return answers
+        from likewise.like.methods import HalvesRanker
+
+        texts = _listed(text)
+        if isinstance(ranker, HalvesRanker):
+            only = texts[0] if len(texts) == 1 and not _listed(doc_ids) else ""
+            found = ranker.reasons(
+                question, ranking.docs.tolist(), k=k, allowed=self.allowed(where), text=only
+            )
+            return answers.explained([(tuple(one.parts), one) for one in found])
+        parts = [tuple(ranker.explain(question, doc)) for doc in ranking.docs.tolist()]
+        return answers.explained([(one, None) for one in parts])
+
+    def question(
+        self,
+        doc_ids: str | Sequence[str] = (),
+        *,
+        text: str | Sequence[str] = (),
+        unlike: str | Sequence[str] = (),
+        unlike_text: str | Sequence[str] = (),
+        vector: ArrayLike | None = None,
+        qid: str = "1",
+    ) -> Question:
+        """Take documents in hand, by id or as texts; `vector` is that of the one text."""
+        from likewise.like.question import Example, Question, of_doc, of_text
+
+        s = self._snapshot
+
+        def taken(ids: str | Sequence[str], texts: str | Sequence[str]) -> tuple[Example, ...]:
+            known = [of_doc(s, s.find_doc(doc_id)) for doc_id in _listed(ids)]
+            return (*known, *(of_text(s, one) for one in _listed(texts)))
+
+        like = taken(doc_ids, text)
+        if vector is not None:
+            from likewise.models.vectors import one_vector
+
+            # A vector may stand alone, as that of a text without words.
+            like = like or taken((), "")
+            if sum(example.doc < 0 for example in like) != 1:
+                raise UsageError(
+                    f"a vector goes with one text, and there are {len(_listed(text))}: documents "
+                    "of the collection have their own"
+                )
+            like = (*like[:-1], like[-1]._replace(vector=one_vector(vector)))
+        if not like:
+            raise UsageError("like what? name documents by id, or give texts")
+        return Question(qid, like, taken(unlike, unlike_text))
+
+    def ranker(self, method: str | Config = "halves") -> Ranker:
+        """Give a method of likeness, ready to rank: `halves`, `eq4`, `bm25`, `topn(words=20)`."""
+        from likewise.like.methods import make_ranker, read_method
+
+        config = read_method(method) if isinstance(method, str) else method
+        if str(config) not in self._rankers:
+            self._rankers[str(config)] = make_ranker(self._snapshot, config, self.halves)
+        return self._rankers[str(config)]
+
+    def allowed(self, where: str | Filter | Sequence[str | Filter]) -> list[Bools] | None:
+        """Mark, for each segment, the documents that meet conditions; None where there are none."""
+        conditions = [where] if isinstance(where, str | Filter) else where
+        return allowed_docs(self._snapshot, conditions)
+
+    def halves(self, model: str = "") -> StoredHalves:
+        """Give what is stored of all documents by a model; "" is the model fitted last."""
+        from likewise.like.store import open_halves
+
+        if model not in self._halves:
+            self._halves[model] = open_halves(self._snapshot, model or None)
+        return self._halves[model]
+
+    def space(self, near: str | Near = "near") -> Space:
         """Give all documents as vectors of a model, indexed: `near(model=lda,metric=js)`."""
         from likewise.like.near import read_near
         from likewise.like.space import build_space
@@ -135,12 +248,7 @@ class Collection:
         config = read_near(near)
         if config not in self._spaces:
             self._spaces[config] = build_space(
-                self._snapshot,
-                self.model(config.model or None),
-                metric=config.metric,
-                method=config.index,
-                threads=threads,
-                watch=watch,
+                self.halves(config.model), metric=config.metric, method=config.index
             )
         return self._spaces[config]
 
@@ -151,11 +259,10 @@ class Collection:
         k: int = 10,
         near: str | Near = "near",
         explained: bool = False,
-        threads: int = 1,
     ) -> Answers:
         """Find the k documents nearest to one of the collection in a model's space."""
         doc = self._snapshot.find_doc(doc_id)
-        space = self.space(near, threads=threads)
+        space = self.space(near)
         ranking = space.rank_near_doc(doc, k)
         explain = (lambda other: space.explain_docs(doc, other)) if explained else None
         return self._found(ranking, explain, query=doc_id, method=str(near))
@@ -168,8 +275,7 @@ class Collection:
         near: str | Near = "near",
         threads: int = 0,
         overwrite: bool = False,
-        on_vector: VectorWatch | None = None,
-        on_doc: VectorWatch | None = None,
+        on_doc: DocWatch | None = None,
     ) -> int:
         """Write the k nearest neighbours of every document (`.parquet`, `.jsonl`); count lines."""
         from likewise.like.graph import write_graph
@@ -177,14 +283,12 @@ class Collection:
 
         config = read_near(near)
         return write_graph(
-            self._snapshot,
-            self.model(config.model or None),
+            self.halves(config.model),
             to,
             k=k,
             near=config,
             threads=threads or os.cpu_count() or 1,
             overwrite=overwrite,
-            on_vector=on_vector,
             on_doc=on_doc,
         )
 
@@ -215,7 +319,7 @@ class Collection:
         answered: Answered,
         *,
         method: Method | str = "",
-        stage: Retrieve | RankNear | None = None,
+        stage: Retrieve | RankNear | RankLike | None = None,
     ) -> Answers:
         """Turn what a pipeline gave for one query into answers; with a stage, explained by it."""
         query, ranking = answered
@@ -251,6 +355,7 @@ class Collection:
         documents = _documents(sources, columns, format, on_bad)
         with Writer(self.folder) as writer:
             added = writer.add(documents, replace=replace, resources=resources)
+            keep_up(writer, threads=resources.threads)
         self.refresh()
         return added
 
@@ -266,11 +371,12 @@ class Collection:
         """Merge all segments into one and drop what was deleted."""
         with Writer(self.folder) as writer:
             writer.merge(resources=resources)
+            keep_up(writer, threads=resources.threads)
         self.refresh()
 
     def fit(
         self,
-        model: str | Config = "ddm",
+        model: str | ModelConfig = "ddm",
         *,
         name: str = "",
         sample: Sample | None = None,
@@ -291,6 +397,38 @@ class Collection:
             watch=watch,
         )
         self.refresh()
+        return fitted
+
+    def fit_vectors(
+        self,
+        source: Source,
+        *,
+        ids: Names | None = None,
+        name: str = "vectors",
+        config: Supplied | None = None,
+        threads: int = 0,
+        watch: Watch | None = None,
+    ) -> SuppliedModel:
+        """Fit a model on the user's own vectors of documents, and store both.
+
+        `source` is a field of the documents, an `.npy` file, rows (of the documents that `ids`
+        names), rows by id, or a function of texts; see `models.vectors.read_vectors`. Documents
+        added later are given the vector in their field; from another source they have what their
+        words foretell until the model is fitted again.
+        """
+        from likewise.models.supplied import Supplied, SuppliedModel
+
+        fitted = fit_stored(
+            self.folder,
+            config or Supplied(),
+            name=name,
+            threads=threads,
+            watch=watch,
+            vectors=source,
+            vector_ids=ids,
+        )
+        self.refresh()
+        assert isinstance(fitted, SuppliedModel)
         return fitted
 
     def model(self, name: str | None = None) -> AnyModel:
@@ -315,6 +453,45 @@ class Collection:
 
         return decompose_text(self.model(model), self._snapshot, text, words=words)
 
+    def judgements(
+        self, *, links: str = "", same: str = "", sample: int = 0, seed: int = 0
+    ) -> Qrels:
+        """Make judgements with documents as queries from a field: what it names, or shares."""
+        from likewise.evaluate.links import qrels_from_labels, qrels_from_links
+
+        values = {document.id: document.fields.get(links or same, []) for document in self}
+        if links:
+            qrels = qrels_from_links(values.items(), known=values)
+            chosen = _sampled([*qrels], sample, seed)
+            return Qrels({qid: qrels[qid] for qid in chosen})
+        asking = [doc_id for doc_id, value in values.items() if value not in ([], "", None)]
+        return qrels_from_labels(values, wanted=_sampled(asking, sample, seed))
+
+    def tune(self, qrels: Qrels, *, model: str = "", store: bool = True) -> Learnt:
+        """Learn how much own words count from judgements whose queries are documents by id."""
+        from likewise.evaluate.learn import learn_weights
+        from likewise.like.store import Weights, store_weights
+        from likewise.like.view import View
+
+        halves = self.halves(model)
+        now = halves.weights or Weights()
+        learnt = learn_weights(View(halves), now, qrels, threads=os.cpu_count() or 1)
+        if store:
+            with Writer(self.folder) as writer:
+                weights = Weights(now.points, learnt.chosen, "learnt")
+                store_weights(writer, weights, name=halves.model.name)
+            self.refresh()
+        return learnt
+
+    def ageing(self) -> list[Ageing]:
+        """Tell how models know the documents that were added after they were fitted."""
+        if not self._snapshot.manifest.models:
+            return []
+        from likewise.like.ageing import ageing
+
+        found = (ageing(self._snapshot, entry.name) for entry in self._snapshot.manifest.models)
+        return [one for one in found if one is not None]
+
     def info(self) -> dict[str, Any]:
         """Describe the collection in plain values."""
         s = self._snapshot
@@ -329,6 +506,7 @@ class Collection:
             "bytes": s.n_bytes,
             "fields": s.field_names(),
             "models": [entry.name for entry in s.manifest.models],
+            "ageing": [one.to_json() for one in self.ageing()],
             "analysis": s.analysis.to_json(),
         }
 
@@ -348,7 +526,7 @@ def index(
     overwrite: bool = False,
     on_bad: OnBad | None = None,
     resources: Resources = Resources(),
-    model: str | Config | None = "lsi",
+    model: str | ModelConfig | None = "lsi",
 ) -> Collection:
     """Make a collection of documents, and fit a model on it."""
     if not sources:
@@ -371,30 +549,56 @@ def index(
 
 
 def fit_where_possible(
-    folder: Path, config: Config, *, threads: int = 0, watch: Watch | None = None
+    folder: Path,
+    config: ModelConfig,
+    *,
+    threads: int = 0,
+    watch: Watch | None = None,
+    on_doc: DocWatch | None = None,
 ) -> None:
     """Fit a model as part of indexing; documents without words simply have none."""
     if open_snapshot(folder).n_tokens:
-        fit_stored(folder, config, threads=threads, watch=watch)
+        fit_stored(folder, config, threads=threads, watch=watch, on_doc=on_doc)
+
+
+def keep_up(writer: Writer, *, threads: int = 0, on_doc: DocWatch | None = None) -> None:
+    """Bring what is stored of documents by every model up to date."""
+    if writer.manifest.models:
+        from likewise.like import store
+
+        store.keep_up(writer, threads=threads or os.cpu_count() or 1, watch=on_doc)
 
 
 def fit_stored(
     folder: Path,
-    config: Config,
+    config: ModelConfig,
     *,
     name: str = "",
     sample: Sample | None = None,
     threads: int = 0,
     go_on: bool = False,
     watch: Watch | None = None,
+    on_doc: DocWatch | None = None,
+    vectors: Source | None = None,
+    vector_ids: Names | None = None,
 ) -> AnyModel:
-    """Fit a model on a collection and store it there."""
+    """Fit a model on a collection and store it there, with the halves of all documents.
+
+    `vectors` and `vector_ids` are as in `Collection.fit_vectors`.
+    """
+    from likewise.like.ageing import store_fitness
+    from likewise.like.store import choose_weights, store_halves
     from likewise.models.bags import Sample
     from likewise.models.fitting import fit_model
     from likewise.models.store import load_model, save_model
     from likewise.models.topics import TopicModel
+    from likewise.models.vectors import read_vectors
 
     snapshot = open_snapshot(folder)
+    config = _of_field(config, vectors, vector_ids)
+    given = None
+    if vectors is not None and not getattr(config, "field", ""):
+        given = read_vectors(snapshot, vectors, ids=vector_ids)
     stored_as = name or config.notation
     origin = load_model(snapshot, stored_as) if go_on else None
     if origin is not None and not isinstance(origin, TopicModel):
@@ -407,15 +611,59 @@ def fit_stored(
             threads=threads,
             origin=origin,
             watch=watch,
+            vectors=given,
         )
         save_model(writer, model, name=stored_as)
+        store_fitness(writer, stored_as)
+        choose_weights(writer, stored_as)
+        store_halves(writer, name=stored_as, threads=threads or os.cpu_count() or 1, watch=on_doc)
     return model
 
 
+def _of_field(config: ModelConfig, vectors: Source | None, ids: Names | None) -> ModelConfig:
+    """Note the field that vectors come from, so that documents added later are read there too."""
+    from likewise.models.supplied import Supplied
+
+    if vectors is None:
+        return config
+    if not isinstance(config, Supplied):
+        raise UsageError(f"{config} is not made of vectors: the model that is, is called vectors")
+    in_field = isinstance(vectors, str) and not vectors.endswith(".npy")
+    if (config.field or in_field) and (not in_field or config.field not in ("", vectors)):
+        raise UsageError(f"{config}: vectors stand in a field, or come from elsewhere, not both")
+    if in_field and ids is not None:
+        raise UsageError("vectors in a field need no ids: each stands with its document")
+    return replace(config, field=cast("str", vectors)) if in_field else config
+
+
+def _compares_vectors(ranker: Ranker, method: str) -> None:
+    from likewise.like.methods import HalvesRanker
+
+    if not isinstance(ranker, HalvesRanker):
+        raise UsageError(
+            f"method {method} has no use for a vector; halves, topics and eq4 compare them"
+        )
+
+
 def _is_near(method: Method) -> TypeGuard[str | Near]:
-    """Tell whether a method is by nearness, without importing what that needs."""
+    return _named(method) == "near"
+
+
+def _named(method: Method) -> str:
+    """Give the name of a method, without importing what it needs."""
     written = method if isinstance(method, str) else method.notation
-    return written.strip().partition("(")[0].rstrip() == "near"
+    return written.strip().partition("(")[0].rstrip()
+
+
+def _sampled(ids: list[str], n: int, seed: int) -> list[str]:
+    if not 0 < n < len(ids):
+        return ids
+    chosen = np.random.default_rng(seed).choice(len(ids), n, replace=False)
+    return [ids[i] for i in np.sort(chosen).tolist()]
+
+
+def _listed(names: str | Sequence[str]) -> list[str]:
+    return [names] if isinstance(names, str) else [*names]
 
 
 def _documents(

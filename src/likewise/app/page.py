@@ -10,10 +10,10 @@ from likewise.models.colour import Kind, harmless
 if TYPE_CHECKING:
     from likewise.models.colour import Decomposition, Piece, TopicPart
 
-_COLOURED_TOPICS = 4
+COLOURED_TOPICS = 4
 
 # The colours are Okabe and Ito's, which stay apart for the colour-blind; lines differ as well.
-_STYLE = """\
+STYLE = """\
 :root {
   color-scheme: light dark;
   --paper: #fbfaf7; --card: #fff; --ink: #1d2129; --soft: #5c6470; --faint: #8d949f;
@@ -120,24 +120,33 @@ aside {
 
 def page(decomposition: Decomposition, *, title: str = "") -> str:
     """Write a decomposition as an HTML page of its own."""
-    numbers = [topic.number for topic in decomposition.topics[:_COLOURED_TOPICS]]
+    numbers = [topic.number for topic in decomposition.topics[:COLOURED_TOPICS]]
     classes = {number: f"t{i}" for i, number in enumerate(numbers)}
     names = {topic.number: _name(topic) for topic in decomposition.topics}
     text = marked(decomposition.pieces, classes, names)
-    shown = _one_line(title) or "Decomposition of a text"
+    shown = one_line(title) or "Decomposition of a text"
+    return whole(
+        shown,
+        f'<p class="about">What it is made of, by the model {safe(decomposition.model)}</p>\n',
+        _bar(decomposition, classes),
+        _legend(decomposition),
+        '<div class="columns">\n',
+        f'<article class="card text">{text}</article>\n',
+        f"<aside>\n{_topics(decomposition, classes)}{_own(decomposition)}</aside>\n",
+        "</div>\n",
+    )
+
+
+def whole(title: str, *content: str, style: str = "") -> str:
+    """Write a page of its own: `content` is HTML, the title is not; `style` adds to that of all."""
     return "".join(
         [
             '<!doctype html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n',
             '<meta name="viewport" content="width=device-width, initial-scale=1">\n',
-            f"<title>{_safe(shown)}</title>\n<style>\n{_STYLE}</style>\n</head>\n",
-            f"<body>\n<main>\n<h1>{_safe(shown)}</h1>\n",
-            f'<p class="about">What it is made of, by the model {_safe(decomposition.model)}</p>\n',
-            _bar(decomposition, classes),
-            _legend(decomposition),
-            '<div class="columns">\n',
-            f'<article class="card text">{text}</article>\n',
-            f"<aside>\n{_topics(decomposition, classes)}{_own(decomposition)}</aside>\n",
-            "</div>\n</main>\n</body>\n</html>\n",
+            f"<title>{safe(title)}</title>\n<style>\n{STYLE}{style}</style>\n</head>\n",
+            f"<body>\n<main>\n<h1>{safe(title)}</h1>\n",
+            *content,
+            "</main>\n</body>\n</html>\n",
         ]
     )
 
@@ -155,7 +164,7 @@ def marked(
     classes, names = classes or {}, names or {}
     out = []
     for piece in pieces:
-        text = _safe(piece.text)
+        text = safe(piece.text)
         if piece.kind is Kind.STOP:
             out.append(f'<span class="stop">{text}</span>')
         elif piece.kind is None or piece.route is None:
@@ -172,7 +181,7 @@ def marked(
                 hint, style = f"a word of its own\n{parts}", "w own"
             else:
                 hint, style = f"background\n{parts}", "back"
-            out.append(f'<span class="{style}" title="{_safe(hint)}">{text}</span>')
+            out.append(f'<span class="{style}" title="{safe(hint)}">{text}</span>')
     return "".join(out)
 
 
@@ -189,7 +198,7 @@ def _bar(decomposition: Decomposition, classes: dict[int, str]) -> str:
     pieces.append(("t", decomposition.shares[0] - sum(p[1] for p in pieces), "other topics"))
     pieces += [("own", own, "words of its own"), ("back", background, "background")]
     bars = "".join(
-        f'<i class="{style}" style="flex:{share:.4f}" title="{_safe(f"{share:.0%} {name}")}"></i>'
+        f'<i class="{style}" style="flex:{share:.4f}" title="{safe(f"{share:.0%} {name}")}"></i>'
         for style, share, name in pieces
         if share >= 0.0005
     )
@@ -213,11 +222,11 @@ def _topics(decomposition: Decomposition, classes: dict[int, str]) -> str:
     items = []
     for topic in decomposition.topics:
         style = classes.get(topic.number, "t")
-        name = _safe(f"topic {topic.number}" + (f" · {topic.label}" if topic.label else ""))
+        name = safe(f"topic {topic.number}" + (f" · {topic.label}" if topic.label else ""))
         items.append(
             f'<li class="{style}"><span class="share">{topic.share:.1%}</span>'
             f'<span><span class="w {style}">{name}</span><br>'
-            f"{_safe(', '.join(topic.words))}</span>"
+            f"{safe(', '.join(topic.words))}</span>"
             f'<span class="meter"><i style="width:{topic.share / largest:.1%}"></i></span></li>\n'
         )
     rest = decomposition.shares[0] - sum(t.share for t in decomposition.topics)
@@ -226,27 +235,30 @@ def _topics(decomposition: Decomposition, classes: dict[int, str]) -> str:
             f'<li class="t"><span class="share">{rest:.1%}</span>'
             '<span class="name">all other topics</span></li>\n'
         )
-    return _card("Topics", f'<ul class="topics">\n{"".join(items)}</ul>')
+    return card("Topics", f'<ul class="topics">\n{"".join(items)}</ul>')
 
 
 def _own(decomposition: Decomposition) -> str:
     if not decomposition.own:
         return ""
     chips = "\n".join(
-        f'<span><span class="w own">{_safe(word.word)}</span> '
+        f'<span><span class="w own">{safe(word.word)}</span> '
         f"<small>{word.weight:.1%}</small></span>"
         for word in decomposition.own
     )
-    return _card("Words of its own", f'<div class="chips">\n{chips}\n</div>')
+    return card("Words of its own", f'<div class="chips">\n{chips}\n</div>')
 
 
-def _card(heading: str, content: str) -> str:
+def card(heading: str, content: str) -> str:
+    """Put content, which is HTML, in a card with a heading."""
     return f'<section class="card"><h2>{heading}</h2>{content}</section>\n'
 
 
-def _safe(text: str) -> str:
+def safe(text: str) -> str:
+    """Make text harmless within HTML, attributes included."""
     return escape(harmless(text), quote=True)
 
 
-def _one_line(text: str) -> str:
+def one_line(text: str) -> str:
+    """Turn white space runs into spaces."""
     return " ".join(text.split())

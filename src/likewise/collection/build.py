@@ -28,10 +28,11 @@ from likewise.compiled import Bytes, Ints, Offsets
 from likewise.errors import StorageError
 from likewise.records import Document
 from likewise.text.analysis import encode
-from likewise.text.chunks import Chunks, cut
+from likewise.text.chunks import Chunks, cut, repeat_starts
 from likewise.text.lexicon import Lexicon
 from likewise.text.table import Strings, make_slots
 
+_BLANK_LINE = "\n\n"
 _BATCH_BYTES = 1 << 20
 _BATCH_DOCS = 4096
 _BYTES_PER_DOC = 64
@@ -65,20 +66,22 @@ class Prepared(NamedTuple):
 
 def content(document: Document) -> str:
     """Give the text that is analysed: the title, then the text after a blank line."""
-    return f"{document.title}\n\n{document.text}" if document.title else document.text
+    return f"{document.title}{_BLANK_LINE}{document.text}" if document.title else document.text
 
 
-def prepare(documents: Iterable[Document], resources: Resources) -> Iterator[Prepared]:
+def prepare(
+    documents: Iterable[Document], resources: Resources, *, title_weight: int = 1
+) -> Iterator[Prepared]:
     """Cut and compress documents in batches, on all cores; the batches come in order."""
     batches = _batches(documents)
     if resources.n_threads == 1:
-        yield from map(_prepare, batches)
+        yield from (_prepare(batch, title_weight) for batch in batches)
         return
     with ThreadPoolExecutor(resources.n_threads) as pool:
         waiting: deque[Future[Prepared]] = deque()
         try:
             for batch in batches:
-                waiting.append(pool.submit(_prepare, batch))
+                waiting.append(pool.submit(_prepare, batch, title_weight))
                 if len(waiting) > resources.n_threads:
                     yield waiting.popleft().result()
             while waiting:
@@ -101,8 +104,11 @@ def _batches(documents: Iterable[Document]) -> Iterator[list[Document]]:
         yield batch
 
 
-def _prepare(documents: list[Document]) -> Prepared:
+def _prepare(documents: list[Document], title_weight: int) -> Prepared:
     chunks = cut([encode(content(document)) for document in documents])
+    if title_weight > 1:
+        sizes = [len(encode(document.title + _BLANK_LINE)) for document in documents]
+        chunks = repeat_starts(chunks, np.array(sizes, np.int64), title_weight)
     return Prepared(documents, chunks, compress(documents))
 
 

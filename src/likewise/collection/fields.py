@@ -1,8 +1,9 @@
 """Which documents have this metadata?
 
 For each field the distinct values, ascending, each with its documents: numbers and texts apart.
-True and false are the numbers 1 and 0; a list gives one value for each member; a text of more
-than 256 characters is kept with the document but cannot be asked for here.
+True and false are the numbers 1 and 0; a list gives one value for each member. A text of more
+than 256 characters and a list of more than 64 numbers, which is a vector rather than metadata, are
+kept with the document but cannot be asked for here.
 """
 
 from __future__ import annotations
@@ -21,6 +22,7 @@ from likewise.compiled import Bools, Doubles, Ints
 from likewise.text.table import Strings
 
 LONGEST_VALUE = 256
+MOST_NUMBERS = 64
 _DIRECTORY = "fields.json"
 
 
@@ -47,10 +49,15 @@ class _Column:
             self.numbers.append(value)
             self.number_docs.append(doc)
             self.n_bytes += 12
-        elif isinstance(value, list):
+        elif isinstance(value, list) and not is_vector(value):
             for member in value:
                 if isinstance(member, str | int | float):
                     self.add(doc, member)
+
+
+def is_vector(values: list[Any]) -> bool:
+    """Tell whether a list is so many numbers that it is no metadata."""
+    return len(values) > MOST_NUMBERS and all(isinstance(v, int | float) for v in values)
 
 
 class FieldsWriter:

@@ -62,6 +62,21 @@ class ModelEntry:
 
 
 @dataclass(frozen=True)
+class DerivedEntry:
+    """What was worked out of segments by a model, and can be worked out again.
+
+    `model` is that model's folder ("" where none was needed). When the model or one of the
+    segments goes, so does what was derived from it.
+    """
+
+    kind: str
+    model: str
+    segments: tuple[str, ...]
+    folder: str
+    files: Mapping[str, Seal]
+
+
+@dataclass(frozen=True)
 class Manifest:
     """The state of a collection; the model fitted last is the last of `models`."""
 
@@ -70,6 +85,7 @@ class Manifest:
     last_name: int = 0
     segments: tuple[SegmentEntry, ...] = ()
     models: tuple[ModelEntry, ...] = ()
+    derived: tuple[DerivedEntry, ...] = ()
 
     @property
     def n_terms(self) -> int:
@@ -128,10 +144,11 @@ def _to_json(manifest: Manifest) -> dict[str, Any]:
         "last_name": manifest.last_name,
         "segments": [_entry_to_json(segment) for segment in manifest.segments],
         "models": [_entry_to_json(model) for model in manifest.models],
+        "derived": [_entry_to_json(entry) for entry in manifest.derived],
     }
 
 
-def _entry_to_json(entry: SegmentEntry | Tombstones | ModelEntry) -> dict[str, Any]:
+def _entry_to_json(entry: SegmentEntry | Tombstones | ModelEntry | DerivedEntry) -> dict[str, Any]:
     values = dict(vars(entry))
     values["files"] = {name: list(seal) for name, seal in entry.files.items()}
     if isinstance(entry, SegmentEntry) and entry.deleted is not None:
@@ -156,6 +173,12 @@ def _from_json(body: Mapping[str, Any]) -> Manifest:
         models=tuple(
             ModelEntry(**model | {"files": _seals(model["files"])})
             for model in body.get("models", ())
+        ),
+        derived=tuple(
+            DerivedEntry(
+                **entry | {"files": _seals(entry["files"]), "segments": tuple(entry["segments"])}
+            )
+            for entry in body.get("derived", ())
         ),
     )
 

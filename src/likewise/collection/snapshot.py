@@ -11,9 +11,9 @@ from typing import NamedTuple
 import numpy as np
 
 from likewise.collection.build import content
-from likewise.collection.files import check_content
+from likewise.collection.files import check_content, check_size
 from likewise.collection.forward import decode
-from likewise.collection.manifest import Manifest, read_manifest
+from likewise.collection.manifest import DerivedEntry, Manifest, read_manifest
 from likewise.collection.segment import Segment
 from likewise.compiled import Bools, Ids, Ints
 from likewise.errors import DamagedError, StorageError, UsageError
@@ -23,6 +23,8 @@ from likewise.text.table import Strings
 
 SEGMENTS = "segments"
 MODELS = "models"
+DERIVED = "derived"
+_CHECKED_AT_OPEN = 64 << 20
 _TRIES = 5
 
 
@@ -192,6 +194,21 @@ class Snapshot:
             terms[to], counts[to] = its_terms, its_counts
         return TermCounts(bounds, terms, counts)
 
+    # What was worked out of documents
+
+    def derived(self, kind: str, *, model: str = "") -> list[DerivedEntry]:
+        """List what there is of a kind, worked out by the model in a folder."""
+        entries = self.manifest.derived
+        return [entry for entry in entries if entry.kind == kind and entry.model == model]
+
+    def derived_folder(self, entry: DerivedEntry) -> Path:
+        """Give the folder of something derived, after its files were seen to be whole."""
+        folder = self.folder / DERIVED / entry.folder
+        for name, expected in entry.files.items():
+            check = check_content if expected.size <= _CHECKED_AT_OPEN else check_size
+            check(folder / name, expected)
+        return folder
+
     # The whole
 
     def check(self) -> None:
@@ -202,6 +219,9 @@ class Snapshot:
         for model in self.manifest.models:
             for name, expected in model.files.items():
                 check_content(self.folder / MODELS / model.folder / name, expected)
+        for entry in self.manifest.derived:
+            for name, expected in entry.files.items():
+                check_content(self.folder / DERIVED / entry.folder / name, expected)
 
     @property
     def n_bytes(self) -> int:
@@ -210,6 +230,7 @@ class Snapshot:
         files = [entry.files for entry in entries]
         files += [entry.deleted.files for entry in entries if entry.deleted]
         files += [model.files for model in self.manifest.models]
+        files += [derived.files for derived in self.manifest.derived]
         return sum(seal.size for part in files for seal in part.values())
 
     def field_names(self) -> list[str]:

@@ -18,11 +18,12 @@ from typing import NamedTuple, Self
 import numpy as np
 
 from likewise.collection.build import Prepared, Resources, SegmentBuilder, prepare
-from likewise.collection.files import seal_folder, storage_errors
+from likewise.collection.files import Seal, seal_folder, storage_errors
 from likewise.collection.lock import NAME as LOCK
 from likewise.collection.lock import WriteLock
 from likewise.collection.manifest import NAME as MANIFEST
 from likewise.collection.manifest import (
+    DerivedEntry,
     Manifest,
     ModelEntry,
     SegmentEntry,
@@ -31,10 +32,16 @@ from likewise.collection.manifest import (
 )
 from likewise.collection.merge import Watch, all_runs, copy_segment, next_run
 from likewise.collection.segment import Segment
-from likewise.collection.snapshot import MODELS, SEGMENTS, Snapshot, open_snapshot
+from likewise.collection.snapshot import DERIVED, MODELS, SEGMENTS, Snapshot, open_snapshot
 from likewise.collection.tombstones import bury
 from likewise.compiled import Ints
-from likewise.errors import DuplicateId, NotACollection, StorageError, UsageError
+from likewise.errors import (
+    DuplicateId,
+    LikewiseError,
+    NotACollection,
+    StorageError,
+    UsageError,
+)
 from likewise.records import Document
 from likewise.text.analysis import Analysis, encode
 from likewise.text.lexicon import Lexicon
@@ -64,23 +71,33 @@ def build(
     """
     existed = folder.exists()
     is_new = not (folder / MANIFEST).exists()
-    if is_new:
-        create(folder, analysis)
-    with Writer(folder) as writer:
-        if not overwrite and any(entry.n_live for entry in writer.manifest.segments):
-            raise UsageError(
-                f"{folder} already holds documents; add to it with: likewise add {folder} SOURCE, "
-                "or start anew with --overwrite"
-            )
-        try:
+    try:
+        if is_new:
+            create(folder, analysis)
+        with Writer(folder) as writer:
+            if not overwrite and any(entry.n_live for entry in writer.manifest.segments):
+                raise UsageError(
+                    f"{folder} already holds documents; add to it with: likewise add {folder} "
+                    "SOURCE, or start anew with --overwrite"
+                )
             return writer.add(documents, replace=replace, resources=resources, afresh=analysis)
-        except BaseException:
-            # Under the lock: nobody else can have begun to write here.
-            if is_new:
+    except BaseException:
+        if is_new and (folder / MANIFEST).exists():
+            _undo(folder, existed=existed)
+        raise
+
+
+def _undo(folder: Path, *, existed: bool) -> None:
+    """Remove a collection that was just made, unless another process has begun to write there."""
+    with suppress(LikewiseError, OSError):
+        lock = WriteLock(folder)
+        try:
+            if read_manifest(folder).generation == 0:
                 shutil.rmtree(folder, ignore_errors=True)
                 if existed:
                     folder.mkdir()
-            raise
+        finally:
+            lock.release()
 
 
 def create(folder: Path, analysis: Analysis = Analysis()) -> None:
@@ -102,7 +119,7 @@ def create(folder: Path, analysis: Analysis = Analysis()) -> None:
 
 
 def _check_unused(folder: Path) -> None:
-    ours = {LOCK, SEGMENTS, MODELS, MANIFEST + ".new"}
+    ours = {LOCK, SEGMENTS, MODELS, DERIVED, MANIFEST + ".new"}
     if folder.exists() and any(path.name not in ours for path in folder.iterdir()):
         raise NotACollection(f"{folder} holds other files; name a folder that is new or empty")
 
@@ -151,7 +168,8 @@ class Writer:
         with storage_errors(self.folder):
             addition = _Addition(self, replace=replace, resources=resources)
             try:
-                for batch in prepare(documents, resources):
+                weight = self.manifest.analysis.title_weight
+                for batch in prepare(documents, resources, title_weight=weight):
                     addition.take(batch)
                 addition.commit()
             except BaseException:
@@ -201,20 +219,9 @@ class Writer:
     def put_model(self, name: str, *, kind: str, write: Callable[[Path], None]) -> None:
         """Store a model, in place of one of the same name; `write` fills its folder."""
         with storage_errors(self.folder):
-            root = self.folder / MODELS
-            root.mkdir(exist_ok=True)
-            folder = root / self.next_name()
-            try:
-                folder.mkdir()
-                write(folder)
-                files = seal_folder(folder)
-            except BaseException:
-                _sweep(self.folder, self.manifest)
-                raise
+            folder, files = self._fill(MODELS, write)
             others = [model for model in self.manifest.models if model.name != name]
-            self.commit(
-                self.manifest.segments, [*others, ModelEntry(name, kind, folder.name, files)]
-            )
+            self.commit(models=[*others, ModelEntry(name, kind, folder, files)])
 
     def drop_model(self, name: str) -> None:
         """Remove a model."""
@@ -222,17 +229,63 @@ class Writer:
         if len(kept) == len(self.manifest.models):
             raise UsageError(f"no model {name!r} in {self.folder}")
         with storage_errors(self.folder):
-            self.commit(self.manifest.segments, kept)
+            self.commit(models=kept)
+
+    def put_derived(
+        self, kind: str, *, model: str, segments: Sequence[str], write: Callable[[Path], None]
+    ) -> None:
+        """Store what was worked out of segments by the model in a folder; `write` fills a folder.
+
+        It takes the place of what is of the same kind and model, and of any of these segments.
+        """
+        with storage_errors(self.folder):
+            folder, files = self._fill(DERIVED, write)
+            others = [
+                entry
+                for entry in self.manifest.derived
+                if (entry.kind, entry.model) != (kind, model)
+                or (segments and not set(entry.segments) & set(segments))
+            ]
+            entry = DerivedEntry(kind, model, tuple(segments), folder, files)
+            self.commit(derived=[*others, entry])
+
+    def _fill(self, under: str, write: Callable[[Path], None]) -> tuple[str, dict[str, Seal]]:
+        root = self.folder / under
+        root.mkdir(exist_ok=True)
+        folder = root / self.next_name()
+        try:
+            folder.mkdir()
+            write(folder)
+            return folder.name, seal_folder(folder)
+        except BaseException:
+            _sweep(self.folder, self.manifest)
+            raise
 
     def commit(
-        self, segments: Sequence[SegmentEntry], models: Sequence[ModelEntry] | None = None
+        self,
+        segments: Sequence[SegmentEntry] | None = None,
+        models: Sequence[ModelEntry] | None = None,
+        derived: Sequence[DerivedEntry] | None = None,
     ) -> None:
-        """Make these the segments (and models) of the collection."""
+        """Make these the segments, models or derived data of the collection.
+
+        What was derived from segments or models that are no longer there is dropped.
+        """
+        old = self.manifest
+        segments = old.segments if segments is None else tuple(segments)
+        models = old.models if models is None else tuple(models)
+        sources = {entry.name for entry in segments}
+        makers = {"", *(entry.folder for entry in models)}
         manifest = changed(
-            self.manifest,
-            segments=tuple(segments),
-            models=self.manifest.models if models is None else tuple(models),
-            generation=self.manifest.generation + 1,
+            old,
+            segments=segments,
+            models=models,
+            derived=tuple(
+                entry
+                for entry in (old.derived if derived is None else derived)
+                if entry.model in makers and sources.issuperset(entry.segments)
+            ),
+            generation=old.generation + 1,
         )
         try:
             write_manifest(self.folder, manifest)
@@ -392,7 +445,8 @@ def _sweep(folder: Path, manifest: Manifest) -> None:
     named |= {entry.deleted.name for entry in manifest.segments if entry.deleted}
     (folder / (MANIFEST + ".new")).unlink(missing_ok=True)
     named |= {model.folder for model in manifest.models}
-    for root in (folder / SEGMENTS, folder / MODELS):
+    named |= {entry.folder for entry in manifest.derived}
+    for root in (folder / SEGMENTS, folder / MODELS, folder / DERIVED):
         for path in root.iterdir() if root.exists() else ():
             if path.name not in named:
                 shutil.rmtree(path, ignore_errors=True)

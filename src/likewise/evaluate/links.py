@@ -1,8 +1,9 @@
-"""Judgements from links: what a document links to is relevant to it."""
+"""Judgements from metadata: what a document links to, or what has the same label, is relevant."""
 
 from __future__ import annotations
 
-from collections.abc import Container, Iterable
+from collections.abc import Collection, Container, Iterable, Mapping
+from typing import Any
 
 from likewise.errors import UsageError
 from likewise.evaluate.trec import Qrels
@@ -29,3 +30,30 @@ def qrels_from_links(
             if linked and linked != doc_id and (known is None or linked in known):
                 qrels.add(doc_id, linked, grade=1)
     return qrels
+
+
+def qrels_from_labels(labels: Mapping[str, Any], *, wanted: Collection[str] | None = None) -> Qrels:
+    """Judge every document relevant (grade 1) that has a label of the document that asks.
+
+    `labels` gives each document's label, or list of labels; of `wanted` documents only, where
+    given. A document that shares its labels with no other has no judgement.
+    """
+    having: dict[Any, list[str]] = {}
+    mine = {doc_id: _listed(label) for doc_id, label in labels.items()}
+    for doc_id, its in mine.items():
+        for label in its:
+            having.setdefault(label, []).append(doc_id)
+    qrels = Qrels()
+    for doc_id in mine if wanted is None else wanted:
+        same = dict.fromkeys(other for label in mine[doc_id] for other in having[label])
+        for other in same:
+            if other != doc_id:
+                qrels.add(doc_id, other, grade=1)
+    return qrels
+
+
+def _listed(label: Any) -> list[Any]:
+    given = label if isinstance(label, list | tuple) else [label]
+    return [
+        *dict.fromkeys(one for one in given if isinstance(one, str | int | float) and one != "")
+    ]

@@ -20,12 +20,13 @@ import orjson
 from likewise import notation
 from likewise.collection.files import map_array, storage_errors, write_array, write_bytes
 from likewise.collection.manifest import NAME
-from likewise.collection.snapshot import Snapshot
 from likewise.compiled import Floats, Ints
 from likewise.errors import LikewiseError, MissingExtra, UsageError
+from likewise.like.halves import Watch
 from likewise.like.near import Near
-from likewise.like.space import Space, Watch, build_space
-from likewise.models.store import AnyModel, find_model
+from likewise.like.space import Space, build_space
+from likewise.like.store import StoredHalves
+from likewise.models.store import find_model
 from likewise.neighbours.store import open_neighbours
 
 _BLOCK = 8192
@@ -38,8 +39,7 @@ class _Table(Protocol):
 
 
 def write_graph(
-    collection: Snapshot,
-    model: AnyModel,
+    halves: StoredHalves,
     to: str | os.PathLike[str],
     *,
     k: int = 10,
@@ -47,13 +47,12 @@ def write_graph(
     threads: int = 1,
     seed: int = 0,
     overwrite: bool = False,
-    on_vector: Watch | None = None,
     on_doc: Watch | None = None,
 ) -> int:
     """Write the k nearest neighbours of every document; tell how many lines that is.
 
-    A line is doc_id, neighbour_id, rank and distance. What `on_vector` and `on_doc` are told is
-    how many more documents have been decomposed, and have been given neighbours.
+    A line is doc_id, neighbour_id, rank and distance. What `on_doc` is told is how many more
+    documents have been given neighbours.
     """
     path = Path(to)
     if path.suffix not in FORMATS:
@@ -66,7 +65,7 @@ def write_graph(
         _pyarrow()
     work = path.with_name(path.name + ".work")
     with storage_errors(path):
-        space = _space(collection, model, work, near, k, threads, seed, on_vector)
+        space = _space(halves, work, near, k, seed)
         blocks = [
             _block(space, work, start, k, threads, on_doc)
             for start in range(0, len(space.docs), _BLOCK)
@@ -77,17 +76,9 @@ def write_graph(
     return n
 
 
-def _space(
-    collection: Snapshot,
-    model: AnyModel,
-    work: Path,
-    near: Near,
-    k: int,
-    threads: int,
-    seed: int,
-    watch: Watch | None,
-) -> Space:
+def _space(halves: StoredHalves, work: Path, near: Near, k: int, seed: int) -> Space:
     """Open the space that an earlier attempt built, if it was of the same work, or build it."""
+    collection, model = halves.collection, halves.model
     about = orjson.dumps(
         {
             "collection": zlib.crc32((collection.folder / NAME).read_bytes()),
@@ -102,25 +93,13 @@ def _space(
     if (work / _ABOUT).exists() and (work / _ABOUT).read_bytes() == about:
         try:
             docs = map_array(work / "docs.npy")
-            found = Space(collection, model, docs, open_neighbours(work / "index"))
+            return Space(collection, model, docs, open_neighbours(work / "index"))
         except (LikewiseError, OSError):
             pass  # half an attempt: begin again
-        else:
-            if watch:
-                watch(len(docs))
-            return found
     shutil.rmtree(work, ignore_errors=True)
     work.mkdir(parents=True)
     write_bytes(work / _ABOUT, about)
-    space = build_space(
-        collection,
-        model,
-        metric=near.metric,
-        method=near.index,
-        threads=threads,
-        seed=seed,
-        watch=watch,
-    )
+    space = build_space(halves, metric=near.metric, method=near.index, seed=seed)
     space.neighbours.save(work / "index")
     write_array(work / "docs.npy", space.docs)
     return space

@@ -2,19 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
 
-from likewise.collection.snapshot import Snapshot, TermCounts
-from likewise.compiled import Bools, Doubles, Floats, Ints
-from likewise.models.bags import Bags
+from likewise.collection.snapshot import Snapshot
+from likewise.compiled import Bools, Floats, Ints
+from likewise.like.halves import as_halves, vectors_of
+from likewise.like.store import StoredHalves
 from likewise.models.outside import counts_of
-from likewise.models.reading import top_rows
+from likewise.models.reading import top_rows, with_words
 from likewise.models.store import AnyModel
+from likewise.models.supplied import SuppliedModel
 from likewise.models.topics import TopicModel
 from likewise.neighbours.finder import Method
 from likewise.neighbours.index import Neighbours, build_neighbours
@@ -22,72 +24,12 @@ from likewise.neighbours.metrics import Metric, embed, read_metric, similarity, 
 from likewise.records import Ranking
 from likewise.retrieve.explain import Part
 
-_DOCS_AT_ONCE = 4096
 _NAMED_BY = 3
-# Less than this of a word is what is left of the prior after rounding.
-_LEAST_WORDS = 1e-3
-
-Watch = Callable[[int], None]
 
 
 def default_metric(model: AnyModel) -> str:
-    """Give the metric that suits a model: of distributions Hellinger's, of axes the cosine."""
+    """Give the metric that suits a model: of distributions Hellinger's, else the cosine."""
     return "hellinger" if isinstance(model, TopicModel) else "cosine"
-
-
-def model_vectors(
-    collection: Snapshot,
-    model: AnyModel,
-    docs: Ints,
-    *,
-    threads: int = 1,
-    watch: Watch | None = None,
-) -> NDArray[np.float32]:
-    """Give the compact half of documents, a row each; zeros for one without a known word.
-
-    Topics are without their prior (`without_prior`).
-    """
-    out = np.zeros((len(docs), model.n_topics), np.float32)
-    for start in range(0, len(docs), _DOCS_AT_ONCE):
-        block = docs[start : start + _DOCS_AT_ONCE]
-        counts = collection.term_counts(block)
-        out[start : start + len(block)] = _known(model, counts, threads)
-        if watch:
-            watch(len(block))
-    return out
-
-
-def _known(model: AnyModel, counts: TermCounts, threads: int) -> NDArray[np.float32]:
-    triples = model.decompose(counts, words=0, threads=threads)
-    known = model.vocabulary.bags(counts)
-    # Inference gives the prior to a document of which the model knows no word.
-    triples.topics[np.diff(known.bounds) == 0] = 0
-    if isinstance(model, TopicModel):
-        n_words = _sums(counts) * triples.shares[:, 0] if model.switch else _sums(known)
-        return without_prior(triples.topics, model.priors.alpha, n_words)
-    return triples.topics
-
-
-def _sums(counted: TermCounts | Bags) -> Doubles:
-    totals = np.concatenate([[0], np.cumsum(counted.counts, dtype=np.float64)])
-    return np.diff(totals[counted.bounds])
-
-
-def without_prior(
-    topics: NDArray[np.float32], alpha: Doubles, n_words: Doubles
-) -> NDArray[np.float32]:
-    """Give the shares of topics in a document's own words, from the mean of its posterior.
-
-    The prior is the same for all documents, and in a short one most of the mean: nearness would
-    be that of priors. On 20 Newsgroups neighbours without it are of the same group in .67 of the
-    cases, with it in .60 (LDA, 250 topics, ten neighbours by Hellinger distance).
-    """
-    words = topics * (alpha.sum() + n_words)[:, None] - alpha
-    words[words < _LEAST_WORDS] = 0
-    words[~np.asarray(topics.any(axis=1))] = 0
-    totals = words.sum(axis=1, keepdims=True)
-    shares: NDArray[np.float32] = (words / np.where(totals > 0, totals, 1)).astype(np.float32)
-    return shares
 
 
 @dataclass(frozen=True)
@@ -106,8 +48,14 @@ class Space:
 
     def text_vectors(self, texts: Sequence[str]) -> NDArray[np.float32]:
         """Give the vectors of texts from outside the collection."""
-        rows = [_known(self.model, counts_of(self.collection, text)[0], 1) for text in texts]
-        return np.concatenate([np.empty((0, self.model.n_topics), np.float32), *rows])
+        return np.concatenate(
+            [np.empty((0, self.model.n_topics), np.float32), *map(self._text_vector, texts)]
+        )
+
+    def _text_vector(self, text: str) -> Floats:
+        counts, _ = counts_of(self.collection, text)
+        triples = self.model.decompose(counts, words=0)
+        return vectors_of(self.model, as_halves(triples, self.model.compact(counts, triples)))
 
     def rank(
         self, vectors: Floats, k: int, *, allowed: Bools | None = None, threads: int = 1
@@ -156,6 +104,8 @@ class Space:
     def _name(self, topic: int) -> str:
         if isinstance(self.model, TopicModel) and self.model.labels:
             return self.model.labels[topic]
+        if isinstance(self.model, SuppliedModel):
+            return f"dimension {topic}"
         return f"{self._unit}{topic} ({', '.join(self._words[topic])})"
 
     @cached_property
@@ -164,23 +114,18 @@ class Space:
 
     @cached_property
     def _words(self) -> list[list[str]]:
-        rows = top_rows(self.model, np.arange(self.model.n_topics), n=_NAMED_BY)
+        rows = top_rows(with_words(self.model), np.arange(self.model.n_topics), n=_NAMED_BY)
         return [self.collection.terms(self.model.vocabulary.terms[mine]) for mine in rows]
 
 
 def build_space(
-    collection: Snapshot,
-    model: AnyModel,
-    *,
-    metric: str = "",
-    method: str | Method = "auto",
-    threads: int = 1,
-    seed: int = 0,
-    watch: Watch | None = None,
+    halves: StoredHalves, *, metric: str = "", method: str | Method = "auto", seed: int = 0
 ) -> Space:
-    """Decompose every document and index the vectors; `metric` "" is the one that suits."""
+    """Index the compact halves of all documents; `metric` "" is the one that suits the model."""
+    collection, model = halves.collection, halves.model
     chosen = read_metric(metric or default_metric(model))
     docs = collection.live_docs()
-    vectors = model_vectors(collection, model, docs, threads=threads, watch=watch)
-    neighbours = build_neighbours(vectors, metric=chosen, method=method, seed=seed)
+    rows = [vectors_of(model, part) for part in halves.segments]
+    vectors = np.concatenate([*rows, np.empty((0, model.n_topics), np.float32)])
+    neighbours = build_neighbours(vectors[docs], metric=chosen, method=method, seed=seed)
     return Space(collection, model, docs, neighbours)

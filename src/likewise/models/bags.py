@@ -38,6 +38,12 @@ class Bags(NamedTuple):
         return Bags(bounds, self.rows[at], self.counts[at])
 
 
+def counts_in(counted: TermCounts | Bags) -> Doubles:
+    """Count the words of each document."""
+    totals = np.concatenate([[0], np.cumsum(counted.counts, dtype=np.float64)])
+    return np.diff(totals[counted.bounds])
+
+
 @dataclass(frozen=True)
 class Vocabulary:
     """The terms that a model knows, by their numbers in the collection, ascending.

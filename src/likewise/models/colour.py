@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import unicodedata
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import StrEnum
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -16,12 +16,14 @@ from likewise.compiled import Doubles
 from likewise.errors import UsageError
 from likewise.models.outside import counts_of
 from likewise.models.reading import Word, relevant_rows, top_rows
+from likewise.models.supplied import SuppliedModel
 from likewise.models.surfaces import readable_terms, surface_words
 from likewise.models.topics import TopicModel
 from likewise.models.triple import OWN_WORDS, Triples
 from likewise.text.analysis import Analyzer
 
 if TYPE_CHECKING:
+    from likewise.models.store import AnyModel
     from likewise.models.subspace import Subspace
 
 _TOPIC_WORDS = 6
@@ -109,10 +111,17 @@ class Decomposition:
 
 
 def decompose_text(
-    model: TopicModel | Subspace, collection: Snapshot, text: str, *, words: int = OWN_WORDS
+    model: AnyModel, collection: Snapshot, text: str, *, words: int = OWN_WORDS, title: str = ""
 ) -> Decomposition:
-    """Take a text apart, of the collection or not, down to each word."""
-    counts, names = counts_of(collection, text)
+    """Take a text apart, of the collection or not, down to each word; it may have a title.
+
+    Of vectors from elsewhere, topical is what a vector can know of a word; they have no topics.
+    """
+    if isinstance(model, SuppliedModel):
+        # A word's number would be that of an axis, which nobody named.
+        made = decompose_text(model.axes, collection, text, words=words, title=title)
+        return replace(made, model=model.name, topics=())
+    counts, names = counts_of(collection, text, title=title)
     if not names:
         raise UsageError(
             "the text holds no word to decompose: after stop words and analysis nothing is left"

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import ClassVar, TypeAlias
 
 from likewise import notation
@@ -22,7 +22,9 @@ from likewise.models.given import (
 )
 from likewise.models.store import AnyModel, load_model
 from likewise.models.subspace import LSI, fit_lsi, span_of
+from likewise.models.supplied import Supplied, fit_supplied
 from likewise.models.topics import TopicModel
+from likewise.models.vectors import Vectors, from_field
 
 Watch = Callable[[dict[str, float]], None]
 
@@ -38,7 +40,7 @@ class Span:
         return notation.write(self)
 
 
-Config: TypeAlias = LSI | DDM | LDA | OnlineLDA | NMF | Categories | Span
+Config: TypeAlias = LSI | DDM | LDA | OnlineLDA | NMF | Categories | Span | Supplied
 
 CONFIGS: dict[str, type[Config]] = {
     "lsi": LSI,
@@ -48,6 +50,7 @@ CONFIGS: dict[str, type[Config]] = {
     "nmf": NMF,
     "categories": Categories,
     "span": Span,
+    "vectors": Supplied,
 }
 
 
@@ -65,8 +68,12 @@ def fit_model(
     threads: int = 0,
     origin: TopicModel | None = None,
     watch: Watch | None = None,
+    vectors: Vectors | None = None,
 ) -> AnyModel:
-    """Fit a model on a collection or a sample of it; DDM and LDA can go on from an `origin`."""
+    """Fit a model on a collection or a sample of it; DDM and LDA can go on from an `origin`.
+
+    `vectors` are the user's, for `Supplied` whose vectors do not stand in a field.
+    """
     if collection.n_docs == 0:
         raise UsageError(f"{collection.folder} holds no documents to fit a model on")
     if origin is not None and not isinstance(config, DDM):
@@ -80,9 +87,32 @@ def fit_model(
         if not isinstance(base, TopicModel):
             raise UsageError(f"model {config.of!r} has no topics to span a space")
         return span_of(base)
+    if isinstance(config, Supplied):
+        return _fit_supplied(collection, config, vectors, threads, watch)
     vocabulary, bags = gather(collection, sample)
     if isinstance(config, OnlineLDA):
         return fit_online_lda(vocabulary, bags, config)
     if isinstance(config, NMF):
         return fit_nmf(vocabulary, bags, config)
     return ddm.fit(vocabulary, bags, config, threads=threads, origin=origin, watch=watch)
+
+
+def _fit_supplied(
+    collection: Snapshot,
+    config: Supplied,
+    vectors: Vectors | None,
+    threads: int,
+    watch: Watch | None,
+) -> AnyModel:
+    if config.field:
+        vectors = from_field(collection, config.field)
+    if vectors is None:
+        raise UsageError(
+            f"{config}: whose vectors? name a field of the documents, as in "
+            f"{replace(config, field='embedding')}, or a file: likewise fit --vectors FILE.npy"
+        )
+    model = fit_supplied(
+        collection, vectors.docs, vectors.rows, config, threads=threads, watch=watch
+    )
+    [note] = model.history
+    return replace(model, history=({**note, "without": vectors.without},))

@@ -7,12 +7,17 @@ import numpy as np
 from likewise.collection.snapshot import Snapshot, TermCounts
 
 
-def counts_of(collection: Snapshot, text: str) -> tuple[TermCounts, dict[int, str]]:
+def counts_of(
+    collection: Snapshot, text: str, *, title: str = ""
+) -> tuple[TermCounts, dict[int, str]]:
     """Count the terms of a text, as those of a document; give their names by number as well.
 
-    Terms that the collection never had are numbered from `n_terms` upward, as they appear.
+    `title` is the part of the text whose words count as often as those of a title do. Terms that the collection never had are numbered from `n_terms` upward, as they appear.
     """
     counted = collection.analyzer.counts(text)
+    if title:
+        for term, count in collection.analyzer.counts(title).items():
+            counted[term] += count * (collection.analysis.title_weight - 1)
     names = list(counted)
     numbers = collection.find_terms(names)
     unknown = np.flatnonzero(numbers < 0)

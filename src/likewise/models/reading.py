@@ -11,13 +11,16 @@ from numpy.typing import NDArray
 
 from likewise.collection.snapshot import Snapshot
 from likewise.compiled import Doubles, Floats, Ints
+from likewise.errors import UsageError
 from likewise.models.bags import Vocabulary
 from likewise.models.coherence import mean_npmi
+from likewise.models.supplied import SuppliedModel
 from likewise.models.surfaces import readable_terms, spaced
 from likewise.models.topics import TopicModel
 from likewise.models.triple import Triples
 
 if TYPE_CHECKING:
+    from likewise.models.store import AnyModel
     from likewise.models.subspace import Subspace
 
 RELEVANCE = 0.6
@@ -97,6 +100,16 @@ class Survey(NamedTuple):
         used = weights @ self.triples.topics.astype(np.float64)
         total = (self.lengths[:, None] * self.triples.shares).sum(dtype=np.float64)
         return np.asarray(used / max(total, 1e-12))
+
+
+def with_words(model: AnyModel) -> TopicModel | Subspace:
+    """Give a model whose topics or axes have words, or raise."""
+    if isinstance(model, SuppliedModel):
+        raise UsageError(
+            f"model {model.name!r} is of vectors from elsewhere, whose dimensions are no topics to "
+            "list; name another with --model, or fit one: likewise fit"
+        )
+    return model
 
 
 def survey(model: TopicModel | Subspace, collection: Snapshot, *, threads: int = 1) -> Survey:

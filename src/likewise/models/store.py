@@ -18,13 +18,16 @@ from likewise.errors import DamagedError, FormatError, UsageError
 from likewise.models.bags import Vocabulary
 from likewise.models.priors import Priors
 from likewise.models.subspace import Subspace
+from likewise.models.supplied import SuppliedModel
 from likewise.models.topics import TopicModel
+from likewise.models.vectors import Kept
+from likewise.neighbours.coded import Coded
 
 FORMAT = 1
 _ABOUT = "model.json"
 _CHECKED_AT_OPEN = 64 << 20
 
-AnyModel = TopicModel | Subspace
+AnyModel = TopicModel | Subspace | SuppliedModel
 
 
 def save_model(writer: Writer, model: AnyModel, *, name: str = "") -> None:
@@ -65,14 +68,16 @@ def load_model(collection: Snapshot, name: str | None = None) -> AnyModel:
             switch=about["switch"],
             labels=tuple(about["labels"]),
         )
-    if entry.kind == Subspace.kind:
-        return Subspace(
+    if entry.kind in (Subspace.kind, SuppliedModel.kind):
+        axes = Subspace(
             **shared,
             basis=_rows(folder / "basis.npy", len(vocabulary)),
             values=map_array(folder / "values.npy"),
             weighting=about["weighting"],
             average_length=about["average_length"],
+            power=about.get("power", 1.0),
         )
+        return axes if entry.kind == Subspace.kind else _supplied(folder, about, axes)
     raise FormatError(
         f"{folder}: a model of kind {entry.kind!r}, which this likewise does not know"
     )
@@ -92,6 +97,28 @@ def find_model(collection: Snapshot, name: str | None) -> ModelEntry:
             return entry
     known = ", ".join(entry.name for entry in models)
     raise UsageError(f"no model {name!r} in {collection.folder}; there is {known}")
+
+
+def _supplied(folder: Path, about: Mapping[str, Any], axes: Subspace) -> SuppliedModel:
+    centre, keys = map_array(folder / "centre.npy"), map_array(folder / "vector-keys.npy")
+    width = len(centre)
+    scales = map_array(folder / "vector-scales.npy")
+    if len(scales) != len(keys):
+        raise DamagedError(f"{folder}: {len(scales)} scales of vectors for {len(keys)} documents")
+    codes = _shaped(folder / "vector-codes.npy", len(keys), width)
+    return SuppliedModel(
+        name=axes.name,
+        axes=axes,
+        turn=_shaped(folder / "turn.npy", axes.n_topics, width),
+        centre=centre,
+        trust=about["trust"],
+        spread=about["spread"],
+        blend=about["blend"],
+        fixed=about["weight"],
+        kept=Kept(keys, Coded(codes, scales)),
+        settings=axes.settings,
+        history=axes.history,
+    )
 
 
 def _write(model: AnyModel, folder: Path) -> None:
@@ -114,9 +141,26 @@ def _write(model: AnyModel, folder: Path) -> None:
             "labels": list(model.labels),
         }
     else:
-        write_array(folder / "basis.npy", np.ascontiguousarray(model.basis).ravel(), np.float32)
-        write_array(folder / "values.npy", np.asarray(model.values), np.float64)
-        about |= {"weighting": model.weighting, "average_length": model.average_length}
+        axes = model.axes if isinstance(model, SuppliedModel) else model
+        write_array(folder / "basis.npy", np.ascontiguousarray(axes.basis).ravel(), np.float32)
+        write_array(folder / "values.npy", np.asarray(axes.values), np.float64)
+        about |= {
+            "weighting": axes.weighting,
+            "average_length": axes.average_length,
+            "power": axes.power,
+        }
+    if isinstance(model, SuppliedModel):
+        write_array(folder / "turn.npy", np.ascontiguousarray(model.turn).ravel(), np.float32)
+        write_array(folder / "centre.npy", model.centre, np.float32)
+        write_array(folder / "vector-keys.npy", model.kept.keys, np.uint64)
+        write_array(folder / "vector-codes.npy", model.kept.points.codes.ravel(), np.int8)
+        write_array(folder / "vector-scales.npy", model.kept.points.scales, np.float32)
+        about |= {
+            "trust": model.trust,
+            "spread": model.spread,
+            "blend": model.blend,
+            "weight": model.fixed,
+        }
     write_bytes(folder / _ABOUT, orjson.dumps(about, option=orjson.OPT_SERIALIZE_NUMPY))
 
 
@@ -133,3 +177,10 @@ def _rows(path: Path, n_rows: int) -> NDArray[np.float32]:
         raise DamagedError(f"{path}: {len(flat)} numbers do not make {n_rows} rows")
     rows: NDArray[np.float32] = flat.reshape(n_rows, -1)
     return rows
+
+
+def _shaped(path: Path, n_rows: int, width: int) -> NDArray[Any]:
+    flat = map_array(path)
+    if len(flat) != n_rows * width:
+        raise DamagedError(f"{path}: {len(flat)} numbers do not make {n_rows} rows of {width}")
+    return flat.reshape(n_rows, width)

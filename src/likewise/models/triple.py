@@ -33,8 +33,16 @@ class Model(Protocol):
     """A fitted model: it knows its vocabulary, and decomposes documents old or new."""
 
     kind: ClassVar[str]
-    name: str
-    vocabulary: Vocabulary
+
+    @property
+    def name(self) -> str:
+        """What it is stored under."""
+        ...
+
+    @property
+    def vocabulary(self) -> Vocabulary:
+        """The terms that it knows."""
+        ...
 
     @property
     def n_topics(self) -> int:
@@ -43,6 +51,13 @@ class Model(Protocol):
 
     def decompose(self, counts: TermCounts, *, words: int = OWN_WORDS, threads: int = 1) -> Triples:
         """Decompose documents, each by itself, with up to so many own words."""
+        ...
+
+    def compact(self, counts: TermCounts, triples: Triples) -> NDArray[np.float32]:
+        """Give what is compared of documents beside own words: directions matter, not lengths.
+
+        Zeros for a document of which the model knows no word.
+        """
         ...
 
 

@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 from likewise.collection.files import Seal, check_content, check_size, seal, sync, write_bytes
 from likewise.compiled import Doubles, Floats
 from likewise.errors import DamagedError, MissingExtra, UsageError
+from likewise.neighbours.coded import Points
 
 _INDEX, _ABOUT = "index.faiss", "faiss.json"
 _ALWAYS_CHECKED = 1 << 26
@@ -62,7 +63,7 @@ def lend(faiss: Any, storage: Any, points: Floats) -> None:
     storage.ntotal = len(points)
 
 
-def write_index(faiss: Any, folder: Path, index: Any, points: Floats) -> None:
+def write_index(faiss: Any, folder: Path, index: Any, points: Points) -> None:
     """Write an index without the points, and what it must fit."""
     data: NDArray[np.uint8] = faiss.serialize_index(index, faiss.IO_FLAG_SKIP_STORAGE)
     with (folder / _INDEX).open("wb") as file:
@@ -72,7 +73,7 @@ def write_index(faiss: Any, folder: Path, index: Any, points: Floats) -> None:
     write_bytes(folder / _ABOUT, orjson.dumps(about))
 
 
-def read_index(faiss: Any, folder: Path, config: object, points: Floats) -> Any:
+def read_index(faiss: Any, folder: Path, config: object, points: Points) -> Any:
     """Map an index, after it was checked to be whole and of these points."""
     try:
         about = orjson.loads((folder / _ABOUT).read_bytes())

@@ -32,6 +32,7 @@ from likewise.neighbours.borrowed import (
     squares,
     write_index,
 )
+from likewise.neighbours.coded import CodedPoints, Points
 from likewise.neighbours.finder import Finder, Proposals, checked_points, checked_queries, gather
 from likewise.neighbours.scan import nearest_rows
 
@@ -80,9 +81,9 @@ class IVF:
     def __str__(self) -> str:
         return notation.write(self)
 
-    def build(self, points: Floats, *, seed: int = 0, origin: Finder | None = None) -> ListsFinder:
+    def build(self, points: Points, *, seed: int = 0, origin: Finder | None = None) -> ListsFinder:
         """List points; the centroids and codes are those of `origin`."""
-        points, faiss = checked_points(points), load_faiss(self)
+        points, faiss = _checked(points), load_faiss(self)
         with one_thread(faiss):
             if origin is None:
                 lists = self._learn(faiss, points, seed)
@@ -94,15 +95,15 @@ class IVF:
             finder.index.nprobe = other.nprobe
             return finder
 
-    def load(self, folder: Path, points: Floats) -> ListsFinder:
+    def load(self, folder: Path, points: Points) -> ListsFinder:
         """Map what `save` wrote, for the same points."""
-        points, faiss = checked_points(points), load_faiss(self)
+        points, faiss = _checked(points), load_faiss(self)
         index = read_index(faiss, folder, self, points)
         if not isinstance(index, faiss.IndexIVF) or index.d != _width(index, points):
             raise DamagedError(f"{folder}: holds no lists of these points; build it again")
         return ListsFinder(self, points, index)
 
-    def _learn(self, faiss: Any, points: Floats, seed: int) -> Any:
+    def _learn(self, faiss: Any, points: Points, seed: int) -> Any:
         """Learn centroids and codes from a sample; give lists that are empty yet."""
         n, d = points.shape
         plain = n < _FEWEST_POINTS or d < _FEWEST_COORDINATES
@@ -130,7 +131,7 @@ class ListsFinder:
 
     exact: ClassVar[bool] = False
     config: IVF
-    points: Floats
+    points: Points
     index: Any
 
     def propose(self, queries: Floats, k: int) -> Proposals:
@@ -189,6 +190,10 @@ class ListsFinder:
         return np.arange(len(self.points))
 
 
+def _checked(points: Points) -> Points:
+    return points if isinstance(points, CodedPoints) else checked_points(points)
+
+
 def _empty(faiss: Any, width: int, n_lists: int, plain: bool) -> Any:
     quantiser = faiss.IndexFlatL2(width)
     if plain:
@@ -212,7 +217,7 @@ def _copy_empty(faiss: Any, index: Any) -> Any:
     return other
 
 
-def _filled(faiss: Any, index: Any, points: Floats) -> Any:
+def _filled(faiss: Any, index: Any, points: Points) -> Any:
     """Put points into lists, in the order of rows; the same bits on any number of threads."""
     n = len(points)
     lists = np.empty(n, np.int64)
@@ -283,7 +288,7 @@ def _checked_origin(config: IVF, origin: Finder, dimension: int) -> ListsFinder:
     return origin
 
 
-def _width(index: Any, points: Floats) -> int:
+def _width(index: Any, points: Points) -> int:
     """Give how many coordinates an index has of points: one more where they are odd, for codes."""
     d: int = points.shape[1]
     return d + d % 2 if hasattr(index, "pq") else d

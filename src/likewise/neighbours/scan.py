@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from likewise.compiled import Doubles, Floats, Int, Ints, kernel
+from likewise.neighbours.coded import Points
 from likewise.neighbours.finder import Finder, Proposals, gather
 
 _ROWS_AT_ONCE = 8192
@@ -40,9 +41,11 @@ class Scanner:
     exact = True
     n_bytes = 0
 
-    def __init__(self, points: Floats) -> None:
+    def __init__(self, points: Points) -> None:
         self._points = points
-        self._halves = _half_squares(points)
+        blocks = range(0, len(points), _ROWS_AT_ONCE)
+        halves = [_half_squares(points[i : i + _ROWS_AT_ONCE]) for i in blocks]
+        self._halves: Doubles = np.concatenate([*halves, np.empty(0)])
         self._largest = float(self._halves.max(initial=0.0))
 
     def propose(self, queries: Floats, k: int) -> Proposals:
@@ -94,7 +97,7 @@ def _half_squares(points: Floats) -> Doubles:
     return np.asarray(np.einsum("ij,ij->i", points, points, dtype=np.float64) / 2)
 
 
-def nearest_rows(points: Floats, queries: Floats, k: int) -> list[list[int]]:
+def nearest_rows(points: Points, queries: Floats, k: int) -> list[list[int]]:
     """Find the k nearest points of each query exactly, the nearest first, ties by row."""
     bounds, rows = Scanner(points).propose(queries, k)
     out = []

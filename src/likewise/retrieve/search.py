@@ -80,7 +80,10 @@ class Retriever:
         bounds, terms, weights, factors, shares = self.weigh(queries)
         keys = np.full((len(queries), k), NO_ANSWER, np.int64)
         sizes = np.zeros(len(queries), np.int64)
-        space = self._spaces.pop() if self._spaces else make_workspace()
+        try:
+            space = self._spaces.pop()
+        except IndexError:
+            space = make_workspace()
         for i, segment in enumerate(self.collection.segments):
             if segment.n_docs == 0 or len(segment.postings.terms) == 0:
                 continue

@@ -7,9 +7,14 @@ import os
 import sys
 from itertools import chain
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from likewise.app.options import Commands, add_json, command, positive, print_json, whole
 from likewise.app.progress import OutOf, Progress
+
+if TYPE_CHECKING:
+    from likewise.app.library import Collection
+    from likewise.evaluate import Run
 
 _BATCH = 1024
 
@@ -20,6 +25,7 @@ methods (options in brackets, as in --method "bm25(k1=2,b=0.5)"):
   ql-jm   query likelihood, Jelinek-Mercer smoothing      lam=0.5
   tfidf   cosine of TF-IDF vectors
   near    nearness of topics (`likewise neighbours --help`)   model= metric= index=auto
+  halves  the query as a document (`likewise like --help`, which has more of this kind)
 """
 
 _FILTERS = r"""filters, all of which must hold:
@@ -38,10 +44,14 @@ _RUN_MANUAL = f"""\
 The run goes to standard output in TREC form: qid Q0 doc_id rank score tag. Queries are JSONL
 (id, text), TSV (id, text) or TREC topics. An id with white space is percent-encoded.
 
+With --like the queries are documents: ids of the collection, a line each, or documents as JSONL
+(id, title, text). A document is not among its own answers. Methods are those of `likewise like`.
+
 {_METHODS}
 {_FILTERS}
 example:
   likewise run cran.lw --queries queries.jsonl > bm25.run
+  likewise run cran.lw --like ids.txt -k 100 > like.run
   likewise eval --qrels qrels.txt bm25.run
 """
 
@@ -66,8 +76,10 @@ def register(commands: Commands) -> None:
         commands, "run", _run, summary="answer many queries, as a TREC run", manual=_RUN_MANUAL
     )
     run.add_argument("collection", type=Path, metavar="DIR", help="the collection")
-    run.add_argument(
-        "--queries", required=True, metavar="FILE", help="the queries; - is standard input"
+    what = run.add_mutually_exclusive_group(required=True)
+    what.add_argument("--queries", metavar="FILE", help="the queries; - is standard input")
+    what.add_argument(
+        "--like", metavar="FILE", help="documents as queries: ids, a line each, or JSONL"
     )
     run.add_argument(
         "-k", type=positive, default=1000, metavar="N", help="answers each (default 1000)"
@@ -85,9 +97,7 @@ def register(commands: Commands) -> None:
 
 
 def _add_asking(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument(
-        "--method", default="bm25", metavar="NAME", help="how to score (default bm25)"
-    )
+    parser.add_argument("--method", default="", metavar="NAME", help="how to score (default bm25)")
     parser.add_argument(
         "--filter",
         action="append",
@@ -104,7 +114,7 @@ def _search(options: argparse.Namespace) -> None:
     answers = collection.search(
         " ".join(options.query),
         k=options.k,
-        method=options.method,
+        method=options.method or "bm25",
         where=options.filter,
         explained=options.explain,
     )
@@ -118,12 +128,17 @@ def _search(options: argparse.Namespace) -> None:
 
 def _run(options: argparse.Namespace) -> None:
     from likewise.app.library import Collection
-    from likewise.evaluate import read_queries, write_run
+    from likewise.evaluate import read_queries
 
     collection = Collection(options.collection)
+    if options.like:
+        _run_like(options, collection)
+        return
     queries = read_queries(options.queries, fields=tuple(options.topic_fields.split(",")))
     threads = options.threads or os.cpu_count() or 1
-    stage = collection.retrieve(options.method, k=options.k, where=options.filter, threads=threads)
+    stage = collection.retrieve(
+        options.method or "bm25", k=options.k, where=options.filter, threads=threads
+    )
     batches = (queries[i : i + _BATCH] for i in range(0, len(queries), _BATCH))
     with Progress("run", unit="queries", quiet=options.quiet) as progress:
         answered = chain.from_iterable(map(stage, batches))
@@ -131,6 +146,39 @@ def _run(options: argparse.Namespace) -> None:
             progress.follow(answered, measured=OutOf(len(queries), progress)),
             name=options.tag or repr(stage),
         )
+    _print_run(options, run)
+
+
+def _run_like(options: argparse.Namespace, collection: Collection) -> None:
+    from likewise.app.documents import read_questions
+    from likewise.records import Query
+    from likewise.stages.stage import Answered
+
+    questions = read_questions(collection, options.like)
+    ranker = collection.ranker(options.method or "halves")
+    threads = options.threads or os.cpu_count() or 1
+    allowed = collection.allowed(options.filter)
+
+    def rank(start: int) -> list[Answered]:
+        batch = questions[start : start + _BATCH]
+        rankings = ranker.rank(batch, k=options.k, allowed=allowed, threads=threads)
+        return [
+            Answered(Query(question.qid), ranking)
+            for question, ranking in zip(batch, rankings, strict=True)
+        ]
+
+    with Progress("run", unit="documents", quiet=options.quiet) as progress:
+        answered = chain.from_iterable(map(rank, range(0, len(questions), _BATCH)))
+        run = collection.as_run(
+            progress.follow(answered, measured=OutOf(len(questions), progress)),
+            name=options.tag or options.method or "halves",
+        )
+    _print_run(options, run)
+
+
+def _print_run(options: argparse.Namespace, run: Run) -> None:
+    from likewise.evaluate import write_run
+
     if options.json:
         print_json(run.to_json())
     else:

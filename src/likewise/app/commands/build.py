@@ -160,6 +160,13 @@ def _add_analysis(parser: argparse.ArgumentParser) -> None:
         "--max-length", type=positive, default=64, metavar="N", help="longest token (default 64)"
     )
     group.add_argument(
+        "--title-weight",
+        type=positive,
+        default=3,
+        metavar="N",
+        help="how often a title's words count (default 3)",
+    )
+    group.add_argument(
         "--min-df", type=whole, default=1, metavar="N", help="terms in at least N documents"
     )
     group.add_argument(
@@ -206,6 +213,7 @@ def _index(options: argparse.Namespace) -> None:
 
 
 def _add(options: argparse.Namespace) -> None:
+    from likewise.app.library import keep_up
     from likewise.collection.manifest import read_manifest
     from likewise.collection.writer import Writer
 
@@ -220,6 +228,7 @@ def _add(options: argparse.Namespace) -> None:
             replace=options.replace,
             resources=resources(options),
         )
+        keep_up(writer, threads=options.threads)
     _report(options, options.collection, added, reading)
 
 
@@ -240,6 +249,7 @@ def _delete(options: argparse.Namespace) -> None:
 
 
 def _merge(options: argparse.Namespace) -> None:
+    from likewise.app.library import keep_up
     from likewise.collection.writer import Writer
 
     with Writer(options.collection) as writer, Progress("merge", quiet=options.quiet) as progress:
@@ -250,6 +260,7 @@ def _merge(options: argparse.Namespace) -> None:
             progress.advance(n_docs, measured=copied)
 
         segments = writer.merge(resources=resources(options), watch=watch)
+        keep_up(writer, threads=options.threads)
     if options.json:
         print_json({"segments_before": segments, "segments": min(segments, 1)})
     else:
@@ -322,6 +333,7 @@ def _analysis(options: argparse.Namespace) -> Analysis:
         numbers=not options.drop_numbers,
         min_length=options.min_length,
         max_length=options.max_length,
+        title_weight=options.title_weight,
         min_df=options.min_df,
         max_df=options.max_df,
         min_count=options.min_count,

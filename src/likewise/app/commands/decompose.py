@@ -10,7 +10,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from likewise.app.options import Commands, add_json, command, positive, print_json, whole
-from likewise.errors import SourceError, StorageError, UsageError
+from likewise.app.texts import read_text, write_text
+from likewise.errors import UsageError
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -97,11 +98,11 @@ def _add_model(parser: argparse.ArgumentParser) -> None:
 
 def _topics(options: argparse.Namespace) -> None:
     from likewise.collection.snapshot import open_snapshot
-    from likewise.models.reading import describe, survey
+    from likewise.models.reading import describe, survey, with_words
     from likewise.models.store import load_model
 
     snapshot = open_snapshot(options.collection)
-    model = load_model(snapshot, options.model)
+    model = with_words(load_model(snapshot, options.model))
     beyond = [k for k in options.topic if k >= model.n_topics]
     if beyond:
         raise UsageError(
@@ -215,18 +216,20 @@ def _decompose(options: argparse.Namespace) -> None:
 
     snapshot = open_snapshot(options.collection)
     model = load_model(snapshot, options.model)
-    title = ""
+    title = heading = ""
     if options.id is not None:
         document = snapshot.document(snapshot.find_doc(options.id))
-        text, title = content(document), document.title or document.id
+        text, title, heading = content(document), document.title or document.id, document.title
     elif options.doc is not None:
-        text = _read(options.doc)
+        text = read_text(options.doc)
         title = "" if options.doc == "-" else Path(options.doc).name
     else:
         text = options.text
-    parts = decompose_text(model, snapshot, text, words=options.words)
+    parts = decompose_text(model, snapshot, text, words=options.words, title=heading)
     if options.html:
-        _write_page(options.html, parts, title)
+        from likewise.app.page import page
+
+        write_text(options.html, page(parts, title=title))
     if options.json:
         print_json(_parts_json(parts, title))
         return
@@ -235,32 +238,6 @@ def _decompose(options: argparse.Namespace) -> None:
         print("\n" + _coloured(parts))
     if options.html:
         print(f"likewise: the page is in {options.html}", file=sys.stderr)
-
-
-def _read(file: str) -> str:
-    try:
-        data = sys.stdin.buffer.read() if file == "-" else Path(file).read_bytes()
-        return data.decode("utf-8-sig")
-    except UnicodeDecodeError as error:
-        place = "standard input" if file == "-" else file
-        raise SourceError(
-            place,
-            f"byte {error.object[error.start]:#04x} at {error.start} is not UTF-8; "
-            "give plain text, converted to UTF-8",
-        ) from None
-    except (OSError, ValueError) as error:
-        reason = getattr(error, "strerror", None) or str(error)
-        raise SourceError(file, f"cannot be read ({reason})") from None
-
-
-def _write_page(path: Path, parts: Decomposition, title: str) -> None:
-    from likewise.app.page import page
-
-    try:
-        path.write_text(page(parts, title=title), encoding="utf-8", errors="replace")
-    except (OSError, ValueError) as error:
-        reason = getattr(error, "strerror", None) or str(error)
-        raise StorageError(f"{path}: cannot be written ({reason})") from None
 
 
 def _parts_json(parts: Decomposition, title: str) -> dict[str, Any]:
@@ -293,7 +270,7 @@ def _summary(parts: Decomposition, title: str) -> str:
             f"  {topic.share:6.1%}  topic {topic.number:<4} {label}{', '.join(topic.words)}"
         )
     rest = topical - sum(topic.share for topic in parts.topics)
-    if rest >= 0.0005:
+    if parts.topics and rest >= 0.0005:
         lines.append(f"  {rest:6.1%}  all others")
     lines += ["", f"words of its own {own:.1%}"]
     width = max([display_width(word.word) for word in parts.own], default=0)

@@ -24,13 +24,23 @@ models (options in brackets, as in --model "ddm(topics=100,sweeps=50)"):
   nmf          topics by matrix factorisation, then own words as ddm (needs scikit-learn)
   categories   a topic for each value of a field: --model "categories(field=category)"
   span         the space that another model's topics span: --model "span(of=ddm)"
+  vectors      your own vectors of the documents, and the words that they leave over
 
 The model is stored with the collection under its name, or the one that --name gives.
+
+Vectors are rows of an .npy file, for the ids beside it (x.ids beside x.npy, one a line) or those
+of --vector-ids, or else for all documents in their order; or they stand in a field of the
+documents, as lists of numbers. They are kept with the collection. A document without one is given
+what its words foretell: so is one that is added later, until the model is fitted again, unless it
+brings a vector in the field. How much vectors count beside own words is how far words foretell
+them on documents held out, or weight=, as in --model "vectors(weight=0.5)".
 
 examples:
   likewise fit papers.lw --model ddm --topics 250
   likewise fit papers.lw --model "ddm(check=20,stop=0.005)" --docs 50000
   likewise fit papers.lw --model ddm --continue         go on from the model that is there
+  likewise fit papers.lw --vectors papers.npy --vector-ids ids.txt
+  likewise fit papers.lw --vectors field:embedding
 """
 
 
@@ -38,7 +48,7 @@ def register(commands: Commands) -> None:
     """Add the command."""
     fit = command(commands, "fit", _fit, summary="fit a model of the documents", manual=_MANUAL)
     fit.add_argument("collection", type=Path, metavar="DIR", help="the collection")
-    fit.add_argument("--model", default="ddm", metavar="NAME", help="the model (default ddm)")
+    fit.add_argument("--model", metavar="NAME", help="the model (default ddm; with vectors, these)")
     fit.add_argument("--topics", type=positive, metavar="N", help="topics, or axes")
     fit.add_argument("--name", default="", metavar="NAME", help="store it under another name")
     fit.add_argument("--continue", dest="go_on", action="store_true", help="from where it stands")
@@ -51,6 +61,9 @@ def register(commands: Commands) -> None:
         "--max-df", type=float, default=1.0, metavar="SHARE", help="and at most this share of them"
     )
     group.add_argument("--seed", type=whole, default=0, metavar="N", help="of every random choice")
+    group = fit.add_argument_group("vectors from elsewhere")
+    group.add_argument("--vectors", metavar="FILE", help="an .npy file, or field:NAME")
+    group.add_argument("--vector-ids", type=Path, metavar="FILE", help="the rows' ids, one a line")
     fit.add_argument("--threads", type=whole, default=0, metavar="N", help="default: all cores")
     fit.add_argument("--quiet", action="store_true", help="no progress on standard error")
     add_json(fit)
@@ -60,7 +73,7 @@ def _fit(options: argparse.Namespace) -> None:
     from likewise.app.library import fit_stored
     from likewise.models.bags import Sample
 
-    config = _config(options)
+    config, vectors = _config(options), _vectors(options)
     if not 0 < options.max_df <= 1:
         raise UsageError(f"--max-df is a share, above 0 and up to 1, not {options.max_df}")
     name = options.name or config.notation
@@ -68,7 +81,8 @@ def _fit(options: argparse.Namespace) -> None:
     with Progress("fit", unit="steps", quiet=options.quiet) as progress:
 
         def watch(note: dict[str, float]) -> None:
-            fitted.done = int(note.get("sweep", 0))
+            fitted.total = int(note.get("of", fitted.total))
+            fitted.done = int(note.get("sweep", note.get("pass", 0)))
             progress.advance(1, measured=fitted)
 
         model = fit_stored(
@@ -79,6 +93,8 @@ def _fit(options: argparse.Namespace) -> None:
             threads=options.threads,
             go_on=options.go_on,
             watch=watch,
+            vectors=vectors,
+            vector_ids=options.vector_ids,
         )
     _report(options, model, name, progress.elapsed)
 
@@ -86,16 +102,32 @@ def _fit(options: argparse.Namespace) -> None:
 def _config(options: argparse.Namespace) -> Config:
     from likewise.models.fitting import read_config
 
-    config: Any = read_config(options.model)
+    config: Any = read_config(options.model or ("vectors" if options.vectors else "ddm"))
     names = {field.name for field in dataclasses.fields(config)}
     if options.topics:
         if "topics" not in names:
             raise UsageError(f"{config} has no number of topics to set")
         config = dataclasses.replace(config, topics=options.topics)
+    if options.docs and "docs" in names:
+        config = dataclasses.replace(config, docs=options.docs)
     if options.seed and "seed" in names:
         config = dataclasses.replace(config, seed=options.seed)
     fitted: Config = config
     return fitted
+
+
+def _vectors(options: argparse.Namespace) -> str | Path | None:
+    given: str = options.vectors or ""
+    if not given:
+        if options.vector_ids:
+            raise UsageError("--vector-ids goes with --vectors: the ids are those of its rows")
+        return None
+    kind, colon, name = given.partition(":")
+    if colon and kind == "field":
+        if not name or name.endswith(".npy"):
+            raise UsageError(f"--vectors {given}: field:NAME names a field of the documents")
+        return name
+    return Path(given)
 
 
 @dataclasses.dataclass
@@ -121,9 +153,12 @@ def _report(options: argparse.Namespace, model: AnyModel, name: str, seconds: fl
     if options.json:
         print_json(values)
         return
+    what = "dimensions" if model.kind == "vectors" else "topics"
     print(
-        f"{options.collection}: {name} fitted, {model.n_topics:,} topics over "
+        f"{options.collection}: {name} fitted, {model.n_topics:,} {what} over "
         f"{len(model.vocabulary):,} terms of {model.vocabulary.n_docs:,} documents, {seconds:.1f} s"
     )
     for note in model.history:
         print("  " + ", ".join(f"{key} {value:,.5g}" for key, value in note.items()))
+    if without := int(model.history[-1].get("without", 0)) if model.history else 0:
+        print(f"  {without:,} documents have no vector: they are given what their words foretell")

@@ -1,11 +1,19 @@
-"""eval: how good are runs?"""
+"""eval, qrels, tune: how good are runs, and what can be learnt from judgements?"""
 
 from __future__ import annotations
 
 import argparse
 import sys
+from pathlib import Path
+from typing import TYPE_CHECKING
 
-from likewise.app.options import Commands, command, print_json, whole
+from likewise.app.options import Commands, add_json, command, print_json, whole
+from likewise.app.texts import write_text
+from likewise.errors import UsageError
+
+if TYPE_CHECKING:
+    from likewise.app.library import Collection
+    from likewise.evaluate import Qrels
 
 _MANUAL = """\
 The first run is the baseline unless --baseline names another. Differences are tested by a
@@ -20,9 +28,60 @@ examples:
   likewise eval --qrels qrels.txt bm25.run ql.run --measures AP,nDCG@10 --json
 """
 
+_QRELS_MANUAL = """\
+Judgements from metadata, in TREC form, with documents as queries: relevant are those that a field
+names (--links), or those that share a value of a field (--same).
+
+examples:
+  likewise qrels papers.lw --links cites > cites.txt
+  likewise qrels papers.lw --same category --sample 1000 --ids ids.txt > category.txt
+  likewise run papers.lw --like ids.txt -k 100 > like.run
+  likewise eval --qrels category.txt like.run --measures P@10,AP@100
+"""
+
+_TUNE_MANUAL = """\
+How much words of a document's own count against its topics is chosen without judgements when a
+model is fitted. With judgements of your own, from metadata or a file of TREC judgements whose
+queries are ids, it can be learnt: the weight with the best AP@100 is stored with the collection,
+and what choosing is worth on documents that were not chosen by is printed (five folds).
+
+examples:
+  likewise tune papers.lw --same category
+  likewise tune papers.lw --links cites --model ddm --dry-run
+"""
+
 
 def register(commands: Commands) -> None:
-    """Add the command."""
+    """Add the commands."""
+    _register_eval(commands)
+    qrels = command(
+        commands, "qrels", _qrels, summary="make judgements from metadata", manual=_QRELS_MANUAL
+    )
+    qrels.add_argument("collection", type=Path, metavar="DIR", help="the collection")
+    _add_judging(qrels, required=True)
+    qrels.add_argument("--ids", type=Path, metavar="FILE", help="write the queries' ids here")
+    tune = command(
+        commands, "tune", _tune, summary="learn weights from judgements", manual=_TUNE_MANUAL
+    )
+    tune.add_argument("collection", type=Path, metavar="DIR", help="the collection")
+    _add_judging(tune, required=False)
+    tune.add_argument("--qrels", metavar="FILE", help="TREC judgements")
+    tune.add_argument("--model", default="", metavar="NAME", help="default: fitted last")
+    tune.add_argument("--dry-run", action="store_true", help="print, and store nothing")
+    add_json(tune)
+
+
+def _add_judging(parser: argparse.ArgumentParser, *, required: bool) -> None:
+    what = parser.add_mutually_exclusive_group(required=required)
+    what.add_argument("--links", metavar="FIELD", help="relevant: what this field names")
+    what.add_argument("--same", metavar="FIELD", help="relevant: what shares a value of it")
+    parser.add_argument(
+        "--sample", type=whole, default=1000, metavar="N", help="queries (default 1000; 0: all)"
+    )
+    parser.add_argument("--seed", type=whole, default=0, metavar="N", help="of the sample")
+
+
+def _register_eval(commands: Commands) -> None:
     parser = command(
         commands, "eval", _eval, summary="measure runs against judgements", manual=_MANUAL
     )
@@ -58,3 +117,43 @@ def _eval(options: argparse.Namespace) -> None:
             print(f"{value.qid}\t{value.run}\t{value.measure}\t{value.value:.6f}")
     else:
         print(comparison)
+
+
+def _qrels(options: argparse.Namespace) -> None:
+    from likewise.app.library import Collection
+    from likewise.evaluate import write_qrels
+
+    qrels = _judgements(Collection(options.collection), options)
+    if options.ids:
+        write_text(options.ids, "".join(f"{qid}\n" for qid in qrels))
+    write_qrels(qrels, sys.stdout)
+
+
+def _tune(options: argparse.Namespace) -> None:
+    from likewise.app.library import Collection
+    from likewise.evaluate import read_qrels
+
+    collection = Collection(options.collection)
+    if bool(options.qrels) == bool(options.links or options.same):
+        raise UsageError("judgements come from a file (--qrels) or a field (--links, --same)")
+    qrels = read_qrels(options.qrels) if options.qrels else _judgements(collection, options)
+    learnt = collection.tune(qrels, model=options.model, store=not options.dry_run)
+    if options.json:
+        print_json(learnt.to_json())
+        return
+    print(learnt)
+    if not options.dry_run:
+        print(f"beta {learnt.chosen:g} is now the weight of own words in {options.collection}")
+
+
+def _judgements(collection: Collection, options: argparse.Namespace) -> Qrels:
+    field = options.links or options.same
+    if field not in collection.snapshot.field_names():
+        shown = ", ".join(collection.snapshot.field_names()[:20]) or "none"
+        raise UsageError(f"no document has a field {field!r}; the fields are {shown}")
+    return collection.judgements(
+        links=options.links or "",
+        same=options.same or "",
+        sample=options.sample,
+        seed=options.seed,
+    )

@@ -80,6 +80,7 @@ def _analysis(collection: Collection) -> str:
         "numbers",
         "min_length",
         "max_length",
+        "title_weight",
         "min_df",
         "max_df",
         "min_count",
@@ -120,7 +121,15 @@ def _show(options: argparse.Namespace) -> None:
         *document.fields.items(),
         ("read from", document.place),
     ]:
-        shown = ", ".join(map(str, value)) if isinstance(value, list) else str(value)
+        shown = _listed(value) if isinstance(value, list) else str(value)
         if shown:
             print(f"  {name}: {' '.join(shown.split())}")
     print(f"\n{document.text}")
+
+
+def _listed(values: list[Any]) -> str:
+    from likewise.collection.fields import is_vector
+
+    if is_vector(values):
+        return f"{', '.join(map(str, values[:3]))}, … ({len(values)} numbers)"
+    return ", ".join(map(str, values))

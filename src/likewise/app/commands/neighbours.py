@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import argparse
 import os
-from contextlib import ExitStack
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -81,13 +80,6 @@ def _neighbours(options: argparse.Namespace) -> None:
         return
     for doc_id in options.ids:
         collection.snapshot.find_doc(doc_id)
-    with Progress("neighbours", quiet=options.quiet) as progress:
-        measured = OutOf(len(collection), progress)
-        collection.space(
-            near,
-            threads=options.threads,
-            watch=lambda n: progress.advance(n, measured=measured),
-        )
     found = [
         collection.neighbours(doc_id, k=options.k, near=near, explained=options.explain)
         for doc_id in options.ids
@@ -102,31 +94,15 @@ def _neighbours(options: argparse.Namespace) -> None:
 
 
 def _all(options: argparse.Namespace, collection: Collection, near: Near) -> None:
-    with ExitStack() as stack:
-        steps: dict[str, Progress] = {}
-
-        def turn_to(what: str) -> Progress:
-            if what not in steps:
-                stack.close()
-                steps[what] = stack.enter_context(Progress(what, quiet=options.quiet))
-            return steps[what]
-
-        def advance(what: str, n: int) -> None:
-            turn_to(what).advance(n, measured=OutOf(len(collection), steps[what]))
-
-        def on_vector(n: int) -> None:
-            advance("vectors", n)
-            if steps["vectors"].count == len(collection):
-                turn_to("neighbours")
-
+    with Progress("neighbours", quiet=options.quiet) as progress:
+        measured = OutOf(len(collection), progress)
         n = collection.graph(
             options.to,
             k=options.k,
             near=near,
             threads=options.threads,
             overwrite=options.overwrite,
-            on_vector=on_vector,
-            on_doc=lambda n: advance("neighbours", n),
+            on_doc=lambda n: progress.advance(n, measured=measured),
         )
     report = {"file": str(options.to), "documents": len(collection), "lines": n}
     if options.json:

@@ -1,0 +1,149 @@
+"""like: which documents are like this one, and why?"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from likewise.app.options import Commands, add_json, command, positive, print_json
+from likewise.app.texts import read_text, write_text
+from likewise.errors import UsageError
+
+if TYPE_CHECKING:
+    from likewise.app.answers import Answers
+    from likewise.app.library import Collection
+
+METHODS = """\
+methods (options in brackets, as in --method "halves(beta=2)"):
+  halves      topics and words of the document's own   model= beta= how=even depth=100
+  eq4         the same, weighed as published           model= depth=100
+  topics      topics (or axes) only                    model=
+  words       own words only                           model=
+  bm25 tfidf ql ql-jm   the whole document as a query
+  topn        its best TF-IDF words as a query         words=15
+  topn-lda    these mixed with topics                  words=15 weight=0.5 model=
+  lsh-tfidf   hashed TF-IDF vectors                    tables=30 bits=6
+depth is how many candidates are taken by each half; 0 scores every document.
+"""
+
+_MANUAL = f"""\
+A document is topics and words of its own; documents are alike that share both. Several documents
+are asked for as a mixture: a score is the mean of those for each, less half of the mean of those
+for --unlike. Documents that are asked with are no answers.
+
+By a model of vectors (`likewise fit --help`) a text has the vector that its words foretell, unless
+--vector gives its own.
+
+{METHODS}
+examples:
+  likewise like papers.lw --doc draft.txt -k 5 --explain
+  likewise like papers.lw --id 1999-17 --id 2001-3 --filter "year>=1995"
+  likewise like papers.lw --text "flutter of swept wings" --unlike 1999-17
+  likewise like papers.lw --doc draft.txt --html answers.html
+  likewise like papers.lw --text "flutter of swept wings" --vector text.npy
+"""
+
+
+def register(commands: Commands) -> None:
+    """Add the command."""
+    like = command(
+        commands, "like", _like, summary="find documents like the one in hand", manual=_MANUAL
+    )
+    like.add_argument("collection", type=Path, metavar="DIR", help="the collection")
+    for name, metavar, what in (
+        ("--doc", "FILE", "like a text file; - is standard input"),
+        ("--id", "ID", "like a document of the collection"),
+        ("--text", "TEXT", "like this text"),
+        ("--unlike", "ID", "unlike a document of the collection"),
+        ("--unlike-doc", "FILE", "unlike a text file"),
+        ("--unlike-text", "TEXT", "unlike this text"),
+    ):
+        like.add_argument(name, action="append", default=[], metavar=metavar, help=what)
+    like.add_argument(
+        "--vector", type=Path, metavar="FILE", help="the vector of the one text, as .npy"
+    )
+    like.add_argument("-k", type=positive, default=10, metavar="N", help="answers (default 10)")
+    like.add_argument(
+        "--method", default="halves", metavar="NAME", help="how to compare (default halves)"
+    )
+    like.add_argument(
+        "--filter",
+        action="append",
+        default=[],
+        metavar="CONDITION",
+        help="only documents that meet it, as in search",
+    )
+    like.add_argument("--explain", action="store_true", help="show what each score is made of")
+    like.add_argument("--html", type=Path, metavar="FILE", help="write the answers as a page")
+    add_json(like)
+
+
+def _like(options: argparse.Namespace) -> None:
+    from likewise.app.library import Collection
+
+    if not (options.doc or options.id or options.text or options.vector):
+        raise UsageError("like what? name a file (--doc), an id (--id) or a text (--text)")
+    collection = Collection(options.collection)
+    vector = None
+    if options.vector:
+        from likewise.models.vectors import read_vector
+
+        vector = read_vector(options.vector)
+    texts = [*map(read_text, options.doc), *options.text]
+    away = [*map(read_text, options.unlike_doc), *options.unlike_text]
+    answers = collection.like(
+        options.id,
+        text=texts,
+        unlike=options.unlike,
+        unlike_text=away,
+        vector=vector,
+        k=options.k,
+        method=options.method,
+        where=options.filter,
+        explained=options.explain or options.html is not None,
+    )
+    if options.html:
+        _write_page(options, collection, answers, texts)
+    if options.json:
+        print_json(answers.to_json())
+    else:
+        if not len(answers) and vector is None and not _has_words(collection, options.id, texts):
+            print("likewise: the document holds no word to compare", file=sys.stderr)
+        print(answers)
+    if options.html:
+        print(f"likewise: the page is in {options.html}", file=sys.stderr)
+
+
+def _has_words(collection: Collection, ids: list[str], texts: list[str]) -> bool:
+    question = collection.question(ids, text=texts)
+    return any(len(example.counts.terms) for example in question.like)
+
+
+def _write_page(
+    options: argparse.Namespace, collection: Collection, answers: Answers, texts: list[str]
+) -> None:
+    from likewise.app.like_page import LikeAnswer, like_page
+    from likewise.collection.build import content
+
+    if any(answer.reasons is None for answer in answers):
+        raise UsageError(
+            f"--html shows topics and own words, which {options.method} does not compare; "
+            "methods with a page are halves, eq4, topics and words"
+        )
+    in_hand = [content(collection[doc_id]) for doc_id in options.id] + texts
+    named = [collection[doc_id].title or doc_id for doc_id in options.id]
+    named += [Path(file).name for file in options.doc if file != "-"]
+    page = like_page(
+        named[0] if len(in_hand) == len(named) == 1 else "",
+        in_hand[0] if len(in_hand) == 1 else "",
+        [
+            LikeAnswer(answer.doc_id, answer.title, content(collection[answer.doc_id]), reasons)
+            for answer in answers
+            if (reasons := answer.reasons) is not None
+        ],
+        analyzer=collection.snapshot.analyzer,
+        about=f"by {answers.method}",
+    )
+    write_text(options.html, page)

@@ -1,0 +1,117 @@
+"""Which weight of own words suits the user's own judgements? Learnt by cross-validation."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from likewise.collection.snapshot import Snapshot
+from likewise.compiled import Doubles
+from likewise.errors import UsageError
+from likewise.evaluate.measures import evaluate
+from likewise.evaluate.trec import Qrels, Run
+from likewise.like.likeness import Likeness
+from likewise.like.question import of_doc
+from likewise.like.store import Weights
+from likewise.like.view import View
+
+GRID = (0.0, 0.25, 0.5, 0.75, 1.0, 1.5, 2.0, 3.0, 4.0)
+MEASURE = "AP@100"
+_FOLDS = 5
+_DEPTH = 100
+_LEAST_QUERIES = 10
+
+
+@dataclass(frozen=True)
+class Learnt:
+    """What was learnt: the mean of each weight, and what choosing is worth.
+
+    `validated` is the mean over queries of what the weight chosen on the other folds gave them;
+    `before` that of the weight that was there.
+    """
+
+    measure: str
+    n_queries: int
+    means: dict[float, float]
+    chosen: float
+    validated: float
+    before: float
+
+    def to_json(self) -> dict[str, Any]:
+        """Give plain values."""
+        return vars(self) | {"means": {str(weight): mean for weight, mean in self.means.items()}}
+
+    def __str__(self) -> str:
+        lines = [f"{self.measure} of {self.n_queries:,} documents as queries", "  beta   mean"]
+        lines += [
+            f"{weight:6.2f}  {mean:.4f}{'  chosen' * (weight == self.chosen)}"
+            for weight, mean in self.means.items()
+        ]
+        lines.append(
+            f"chosen on other queries {self.validated:.4f} (cross-validated); "
+            f"before {self.before:.4f}"
+        )
+        return "\n".join(lines)
+
+
+def learn_weights(
+    view: View,
+    now: Weights,
+    qrels: Qrels,
+    *,
+    grid: Sequence[float] = GRID,
+    folds: int = _FOLDS,
+    seed: int = 0,
+    threads: int = 1,
+) -> Learnt:
+    """Choose how much own words count, by judgements whose queries are documents by id."""
+    collection = view.halves.collection
+    qids = [qid for qid in qrels if qrels.relevant(qid)]
+    if len(qids) < _LEAST_QUERIES:
+        raise UsageError(
+            f"only {len(qids)} documents have others judged like them: {_LEAST_QUERIES} or more "
+            "are needed to learn from"
+        )
+    weights = sorted({*grid, now.words})
+    values: Doubles = np.stack(
+        [
+            evaluate(
+                _run(collection, view, Weights(now.points, words=weight), qids, threads),
+                qrels,
+                measures=MEASURE,
+            ).values[0]
+            for weight in weights
+        ]
+    )
+    fold_of = np.random.default_rng(seed).permutation(len(qids)) % min(folds, len(qids))
+    validated = np.empty(len(qids))
+    for fold in range(int(fold_of.max()) + 1):
+        inside = fold_of == fold
+        validated[inside] = values[int(values[:, ~inside].mean(axis=1).argmax())][inside]
+    means = values.mean(axis=1)
+    return Learnt(
+        measure=MEASURE,
+        n_queries=len(qids),
+        means=dict(zip(weights, means.tolist(), strict=True)),
+        chosen=weights[int(means.argmax())],
+        validated=float(validated.mean()),
+        before=float(means[weights.index(now.words)]),
+    )
+
+
+def _run(
+    collection: Snapshot, view: View, weights: Weights, qids: Sequence[str], threads: int
+) -> Run:
+    likeness = Likeness(view, weights)
+    docs = [collection.find_doc(qid) for qid in qids]
+    asked = [view.ask(*of_doc(collection, doc)) for doc in docs]
+    omit = [np.array([doc], np.int64) for doc in docs]
+    run = Run(str(weights.words))
+    rankings = likeness.rank(asked, k=100, depth=_DEPTH, omit=omit, threads=threads)
+    for qid, ranking in zip(qids, rankings, strict=True):
+        doc_ids = collection.doc_ids(ranking.docs)
+        run.add(qid, zip(doc_ids, ranking.scores.tolist(), strict=True))
+    return run

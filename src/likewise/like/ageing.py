@@ -1,0 +1,116 @@
+"""Does a model still fit the documents that came after it?
+
+What it knew of the documents that it was fitted among is stored with it; documents added since
+are measured by the same yardsticks. They are the last by number, however segments were merged.
+"""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass
+from typing import Any
+
+import numpy as np
+import orjson
+
+from likewise.collection.files import write_bytes
+from likewise.collection.snapshot import Snapshot, open_snapshot
+from likewise.collection.writer import Writer
+from likewise.compiled import Ints
+from likewise.models.heldout import perplexity, split
+from likewise.models.store import AnyModel, find_model, load_model
+from likewise.models.topics import TopicModel
+
+FITNESS = "fitness"
+_ABOUT = "about.json"
+_SAMPLE = 1000
+# A model has aged when new documents have this many more unknown words (of all words), or are
+# foretold this much worse.
+_MORE_UNKNOWN = 0.05
+_WORSE = 1.25
+
+
+@dataclass(frozen=True)
+class Fitness:
+    """How well a model knows documents.
+
+    `unknown` is the share of their words that it does not know. `surprise` is, of topics, the
+    perplexity of half the words of a document given the others; of a space, one over the share of
+    documents that lies along its axes: of both, less is better.
+    """
+
+    documents: int
+    unknown: float
+    surprise: float
+
+
+@dataclass(frozen=True)
+class Ageing:
+    """How a model knows new documents, beside how it knew those that it was fitted among."""
+
+    model: str
+    new_documents: int
+    then: Fitness
+    now: Fitness
+
+    @property
+    def aged(self) -> bool:
+        """Whether it should be fitted again."""
+        more = self.now.unknown - self.then.unknown
+        return more > _MORE_UNKNOWN or self.now.surprise > _WORSE * self.then.surprise
+
+    def to_json(self) -> dict[str, Any]:
+        """Give plain values."""
+        return asdict(self) | {"aged": self.aged}
+
+    def __str__(self) -> str:
+        return (
+            f"model {self.model}: of {self.new_documents:,} documents added since it was fitted, "
+            f"{self.now.unknown:.1%} of the words are unknown to it (then {self.then.unknown:.1%}),"
+            f" surprise {self.now.surprise:,.4g} (then {self.then.surprise:,.4g})"
+        )
+
+
+def measure(collection: Snapshot, model: AnyModel, docs: Ints, *, seed: int = 0) -> Fitness:
+    """Measure how well a model knows documents, on a sample of them."""
+    chosen = docs
+    if len(docs) > _SAMPLE:
+        chosen = np.sort(np.random.default_rng(seed).choice(docs, _SAMPLE, replace=False))
+    counts = collection.term_counts(chosen)
+    known = model.vocabulary.bags(counts)
+    n_tokens = int(counts.counts.sum(dtype=np.int64))
+    unknown = 1 - known.n_tokens / n_tokens if n_tokens else 0.0
+    if isinstance(model, TopicModel):
+        surprise = perplexity(model, *split(known, seed=seed))
+    else:
+        shares = model.decompose(counts, words=0).shares
+        there = shares.any(axis=1)
+        captured = float(shares[there, 0].mean()) if there.any() else 0.0
+        surprise = 1 / max(captured, 1e-6)
+    return Fitness(collection.n_docs, unknown, surprise)
+
+
+def store_fitness(writer: Writer, name: str) -> None:
+    """Store how well a model knows the documents of now."""
+    collection = open_snapshot(writer.folder)
+    entry = find_model(collection, name)
+    now = measure(collection, load_model(collection, name), collection.live_docs())
+    writer.put_derived(
+        FITNESS,
+        model=entry.folder,
+        segments=[],
+        write=lambda folder: write_bytes(folder / _ABOUT, orjson.dumps(asdict(now))),
+    )
+
+
+def ageing(collection: Snapshot, name: str | None = None) -> Ageing | None:
+    """Compare documents added since a model was fitted with those of then; None without any."""
+    entry = find_model(collection, name)
+    for stored in collection.derived(FITNESS, model=entry.folder):
+        about = (collection.derived_folder(stored) / _ABOUT).read_bytes()
+        then = Fitness(**orjson.loads(about))
+        n_new = collection.n_docs - then.documents
+        if n_new > 0:
+            newest = collection.live_docs()[-n_new:]
+            now = measure(collection, load_model(collection, entry.name), newest)
+            return Ageing(entry.name, n_new, then, now)
+    return None

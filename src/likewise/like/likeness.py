@@ -1,0 +1,340 @@
+"""Which documents are like these? Candidates by each half, then both halves of these.
+
+Level one finds the documents whose compact halves are nearest (a scan, or an index where there
+are many documents), and those that have the weightiest own words (the collection's postings).
+Level two scores them by both halves and ranks them. With `depth` 0 every document is scored by
+both halves: the reference.
+
+Postings are beyond the published index: of the ten documents most like one of 20 Newsgroups, 200
+candidates by compact halves alone have .963, 100 by each half .997.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
+from functools import cached_property
+from typing import NamedTuple
+
+import numpy as np
+
+from likewise.compiled import Bools, Doubles, Floats, Ints
+from likewise.errors import UsageError
+from likewise.like.kernels import (
+    Table,
+    scan_points,
+    scan_rows,
+    scan_words,
+    score_points,
+    score_words,
+    table_of,
+)
+from likewise.like.store import Weights
+from likewise.like.view import Asked, How, View
+from likewise.neighbours.finder import Finder
+from likewise.records import Ranking
+from likewise.retrieve.models import BM25
+from likewise.retrieve.search import Retriever
+
+# A scan adds up in single precision and any order: whatever is this near the last is scored.
+_ROUNDING = 1e-5
+# The own words that candidates are looked up by.
+_LOOKED_UP = 10
+# Where a filter leaves fewer than this share of documents, they are scanned one by one.
+_FEW = 0.05
+
+Masks = Sequence[Bools | None]
+_NONE: Ints = np.empty(0, np.int64)
+
+
+class Parts(NamedTuple):
+    """What makes up a score: a part for each topic or axis, and for each shared own word."""
+
+    topics: Doubles
+    terms: Ints
+    words: Doubles
+
+    @property
+    def score(self) -> float:
+        """Their sum."""
+        return float(self.topics.sum() + self.words.sum())
+
+
+class Likeness:
+    """Ranks documents by likeness: `points · ⟨x, x'⟩ + words · ⟨ψ, ψ'⟩`."""
+
+    def __init__(self, view: View, weights: Weights) -> None:
+        self.view = view
+        self.weights = weights
+        self.collection = view.halves.collection
+
+    def rank(
+        self,
+        asked: Sequence[Asked],
+        *,
+        k: int,
+        depth: int,
+        again: int = 0,
+        allowed: Sequence[Bools] | None = None,
+        omit: Sequence[Ints] | None = None,
+        threads: int = 1,
+    ) -> list[Ranking]:
+        """Find the k documents most like what is asked, of each; `omit` is left out of each.
+
+        Documents that share nothing with what is asked are no answers. `again` is as in `settle`.
+        """
+        if k < 1:
+            raise UsageError(f"k must be at least 1, not {k}")
+        left_out = omit or [_NONE] * len(asked)
+        deep = max(depth, 2 * k) if depth else 0
+        masks = self._masks(allowed)
+
+        def one(i: int) -> Ranking:
+            if not again:
+                return self._rank(asked[i], k, deep, masks, left_out[i])
+            return self._rank_again(asked[i], again, k, deep, masks, left_out[i])[0]
+
+        if threads == 1 or len(asked) < 2:
+            return [one(i) for i in range(len(asked))]
+        with ThreadPoolExecutor(threads or os.cpu_count() or 1) as pool:
+            return list(pool.map(one, range(len(asked))))
+
+    def settle(
+        self,
+        asked: Asked,
+        *,
+        again: int,
+        depth: int,
+        k: int = 10,
+        allowed: Sequence[Bools] | None = None,
+        omit: Ints | None = None,
+    ) -> Asked:
+        """Give what is asked in the end: with the compact halves of the `again` best answers.
+
+        Their mean is added to the compact half asked for, which keeps its length. Words stay.
+        """
+        if not again:
+            return asked
+        deep = max(depth, 2 * k) if depth else 0
+        left_out = _NONE if omit is None else omit
+        return self._rank_again(asked, again, k, deep, self._masks(allowed), left_out)[1]
+
+    def parts(self, asked: Asked, doc: int) -> Parts:
+        """Take the score of a document apart."""
+        terms, own = self.own_words(doc)
+        shared, here, there = np.intersect1d(terms, asked.terms, return_indices=True)
+        return Parts(
+            self.weights.points * self._point(doc) * asked.point,
+            shared,
+            self.weights.words * own[here] * asked.weights[there],
+        )
+
+    def own_words(self, doc: int) -> tuple[Ints, Doubles]:
+        """Give the own words of a document as they are compared."""
+        segment, row = self._locate(doc)
+        bounds, terms, weights, scales = self.view.lots[segment].words
+        mine = slice(int(bounds[row]), int(bounds[row + 1]))
+        return terms[mine].astype(np.int64), weights[mine] * np.float64(scales[row])
+
+    def _locate(self, doc: int) -> tuple[int, int]:
+        bases = self.collection.bases
+        segment = int(np.searchsorted(bases, doc, "right")) - 1
+        return segment, doc - int(bases[segment])
+
+    def _rank(self, asked: Asked, k: int, depth: int, masks: Masks, omit: Ints) -> Ranking:
+        table = table_of(asked.terms, asked.weights)
+        if depth:
+            docs = self._candidates(asked, depth + len(omit), masks)
+        else:
+            docs = self._all(asked, table, k + len(omit), masks)
+        return self._ranked(_without(docs, omit), asked, table, k)
+
+    def _rank_again(
+        self, asked: Asked, again: int, k: int, depth: int, masks: Masks, omit: Ints
+    ) -> tuple[Ranking, Asked]:
+        """Rank, and rank once more by what the first answers add to what is asked.
+
+        Candidates stay as they are: what is near the first answers is among them.
+        """
+        table = table_of(asked.terms, asked.weights)
+        if not depth:
+            first = self._rank(asked, again, 0, masks, omit)
+            added = self._with_points(asked, first.docs)
+            return self._rank(added, k, 0, masks, omit), added
+        docs = _without(self._candidates(asked, depth + len(omit), masks), omit)
+        first = self._ranked(docs, asked, table, again)
+        added = self._with_points(asked, first.docs)
+        return self._ranked(docs, added, table, k), added
+
+    def _with_points(self, asked: Asked, docs: Ints) -> Asked:
+        length = float(np.linalg.norm(asked.point))
+        if not len(docs) or not length:
+            return asked
+        rows = [self._point(doc) for doc in docs.tolist()]
+        point = asked.point / length + np.mean(rows, axis=0)
+        return asked._replace(point=point * (length / (np.linalg.norm(point) or 1.0)))
+
+    def _point(self, doc: int) -> Doubles:
+        segment, row = self._locate(doc)
+        lot = self.view.lots[segment]
+        point: Doubles = lot.codes[row].astype(np.float64) * np.float64(lot.scales[row])
+        return point
+
+    def _ranked(self, docs: Ints, asked: Asked, table: Table, k: int) -> Ranking:
+        scores = self._scores(docs, asked, table)
+        there = scores != 0
+        docs, scores = docs[there], scores[there]
+        order = np.lexsort((docs, -scores))[:k]
+        return Ranking(docs[order], scores[order])
+
+    def _masks(self, allowed: Sequence[Bools] | None) -> Masks:
+        """Mark the documents of each segment that may be answers; None where all may."""
+        masks: list[Bools | None] = []
+        for i, segment in enumerate(self.collection.segments):
+            mask = None if segment.live.all() else segment.live
+            if allowed is not None:
+                mask = allowed[i] if mask is None else mask & allowed[i]
+            masks.append(mask)
+        return masks
+
+    def _all(self, asked: Asked, table: Table, k: int, masks: Masks) -> Ints:
+        """Scan both halves of all documents for those that may be among the k best."""
+        found = []
+        for i, lot in enumerate(self.view.lots):
+            scores = np.zeros(len(lot.scales), np.float32)
+            if self.weights.points:
+                point = (self.weights.points * asked.point).astype(np.float32)
+                scan_points(lot.codes, lot.scales, point, scores)
+            if self.weights.words:
+                scan_words(lot.words, table, self.weights.words, scores)
+            found.append(self._best(i, scores, k, masks[i]))
+        return _joined(found)
+
+    def _candidates(self, asked: Asked, depth: int, masks: Masks) -> Ints:
+        near = self._near(asked, depth, masks) if self.weights.points else _joined([])
+        if not self.weights.words:
+            return near
+        return np.union1d(near, self._having(asked, depth, masks))
+
+    @cached_property
+    def _retriever(self) -> Retriever:
+        return Retriever(self.collection, BM25())
+
+    def _having(self, asked: Asked, depth: int, masks: Masks) -> Ints:
+        """Find the documents that have the weightiest of the words asked for."""
+        known = np.flatnonzero((asked.weights > 0) & (asked.terms < self.collection.n_terms))
+        best = known[np.argsort(-asked.weights[known], kind="stable")[:_LOOKED_UP]]
+        if not len(best):
+            return _joined([])
+        names = self.collection.terms(asked.terms[best])
+        query = dict(zip(names, asked.weights[best].tolist(), strict=True))
+        allowed = None
+        if any(mask is not None for mask in masks):
+            segments = zip(masks, self.collection.segments, strict=True)
+            allowed = [segment.live if mask is None else mask for mask, segment in segments]
+        [ranking] = self._retriever.rank([query], k=depth, allowed=allowed)
+        return ranking.docs
+
+    def _near(self, asked: Asked, depth: int, masks: Masks) -> Ints:
+        """Find the documents whose compact halves are nearest."""
+        found = []
+        listed: list[int] = []
+        finder = self.view.halves.finder
+        if finder is not None and self.view.how is How.EVEN and not _selective(masks):
+            listed = finder[1]
+            found.append(self._listed(finder[0], listed, asked, depth, masks))
+        point = asked.point.astype(np.float32)
+        for i, lot in enumerate(self.view.lots):
+            if i in listed:
+                continue
+            scores = np.empty(len(lot.scales), np.float32)
+            scan_points(lot.codes, lot.scales, point, scores)
+            found.append(self._best(i, scores, depth, masks[i]))
+        docs = _joined(found)
+        if len(docs) <= depth:
+            return docs
+        near = np.empty(len(docs), np.float32)
+        for places, rows, i in self._by_segment(docs):
+            part = np.empty(len(rows), np.float32)
+            scan_rows(rows, *self.view.lots[i][:2], point, part)
+            near[places] = part
+        return np.sort(docs[np.lexsort((docs, -near))[:depth]])
+
+    def _listed(
+        self,
+        finder: Finder,
+        listed: Sequence[int],
+        asked: Asked,
+        depth: int,
+        masks: Masks,
+    ) -> Ints:
+        rows = finder.propose(asked.point.astype(np.float32)[None, :], depth).rows
+        sizes = [len(self.view.lots[i].scales) for i in listed]
+        bases = np.cumsum([0, *sizes], dtype=np.int64)
+        owners = np.searchsorted(bases, rows, "right") - 1
+        found = []
+        for place, i in enumerate(listed):
+            mine = rows[owners == place] - bases[place]
+            mask = masks[i]
+            mine = mine if mask is None else mine[mask[mine]]
+            found.append(mine + self.collection.bases[i])
+        return _joined(found)
+
+    def _best(self, segment: int, scores: Floats, n: int, mask: Bools | None) -> Ints:
+        """Give the documents of a segment with the n best scores, and those as good."""
+        if mask is not None:
+            scores[~mask] = -np.inf
+        if n < len(scores):
+            least = np.partition(scores, len(scores) - n)[len(scores) - n]
+            rows = np.flatnonzero(scores >= least - _ROUNDING)
+        else:
+            rows = np.arange(len(scores))
+        docs: Ints = rows[np.isfinite(scores[rows])] + self.collection.bases[segment]
+        return docs
+
+    def _scores(self, docs: Ints, asked: Asked, table: Table) -> Doubles:
+        scores = np.zeros(len(docs))
+        if self.weights.points:
+            scores += self.weights.points * self._compact_scores(docs, asked)
+        if self.weights.words:
+            for places, rows, i in self._by_segment(docs):
+                part = np.empty(len(rows))
+                score_words(rows, self.view.lots[i].words, table, part)
+                scores[places] += self.weights.words * part
+        return scores
+
+    def _compact_scores(self, docs: Ints, asked: Asked) -> Doubles:
+        scores = np.empty(len(docs))
+        for places, rows, i in self._by_segment(docs):
+            part = np.empty(len(rows))
+            score_points(rows, *self.view.lots[i][:2], asked.point, part)
+            scores[places] = part
+        return scores
+
+    def _by_segment(self, docs: Ints) -> list[tuple[Ints, Ints, int]]:
+        bases = self.collection.bases
+        if len(bases) == 2:
+            return [(np.arange(len(docs)), docs, 0)]
+        owners = np.searchsorted(bases, docs, "right") - 1
+        out = []
+        for i in np.unique(owners).tolist():
+            places = np.flatnonzero(owners == i)
+            out.append((places, docs[places] - bases[i], i))
+        return out
+
+
+def _joined(found: list[Ints]) -> Ints:
+    return np.concatenate([*found, np.empty(0, np.int64)])
+
+
+def _selective(masks: Masks) -> bool:
+    total = sum(len(mask) for mask in masks if mask is not None)
+    kept = sum(int(mask.sum()) for mask in masks if mask is not None)
+    return kept < _FEW * total
+
+
+def _without(docs: Ints, omit: Ints) -> Ints:
+    for doc in omit.tolist():
+        docs = docs[docs != doc]
+    return docs

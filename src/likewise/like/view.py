@@ -1,0 +1,166 @@
+"""How are stored halves compared? As unit vectors, or as the published formula has them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from enum import StrEnum
+from functools import cached_property
+from typing import NamedTuple
+
+import numpy as np
+
+from likewise.collection.snapshot import TermCounts
+from likewise.compiled import Doubles, Floats, Ints, Offsets, kernel
+from likewise.errors import UsageError
+from likewise.like.halves import Halves
+from likewise.like.kernels import Rows, Words
+from likewise.like.store import StoredHalves
+from likewise.models.supplied import SuppliedModel
+from likewise.models.topics import TopicModel
+from likewise.models.triple import Triples
+from likewise.neighbours.coded import decode
+
+
+class How(StrEnum):
+    """How halves are compared, each by an inner product.
+
+    `EVEN`: both halves are of length one (own words before all but the largest were left out).
+    `SHARES`: each half is as long as the root of its share of the document, so that the longer
+    half counts for more. `PUBLISHED`: topics and own words as distributions, each times its share
+    λ (Eq. 4); of a space, projection and residual as they are (Eq. 2).
+    """
+
+    EVEN = "even"
+    SHARES = "shares"
+    PUBLISHED = "published"
+
+
+class Asked(NamedTuple):
+    """What is compared with documents: a vector, and words (ascending) with weights."""
+
+    point: Doubles
+    terms: Ints
+    weights: Doubles
+
+
+class Lot(NamedTuple):
+    """The documents of a segment as they are compared: `codes * scales`, and own words."""
+
+    codes: Rows
+    scales: Floats
+    words: Words
+
+
+class View:
+    """The halves of a collection, compared in one way."""
+
+    def __init__(self, halves: StoredHalves, how: How = How.EVEN) -> None:
+        self.halves = halves
+        self.how = how
+        self.model = halves.model
+        self._topical = isinstance(halves.model, TopicModel)
+
+    @cached_property
+    def lots(self) -> list[Lot]:
+        """The documents of each segment."""
+        return [self._lot(i, halves) for i, halves in enumerate(self.halves.segments)]
+
+    def ask(self, counts: TermCounts, doc: int = -1, vector: Floats | None = None) -> Asked:
+        """Take one document apart to compare others with it; it is asked for as `ask(*example)`.
+
+        Of vectors from elsewhere, a document of the collection has the one that is stored, and a
+        text its own if it comes with one; else it is what the words foretell.
+        """
+        triples = self.model.decompose(counts, words=max(len(counts.terms), 1))
+        shares = triples.shares[0, :2].astype(np.float64)
+        weights = triples.weights.astype(np.float64)
+        topics = triples.topics[0].astype(np.float64)
+        order = np.argsort(triples.terms, kind="stable")
+        point = self._compact(counts, triples, doc, vector).astype(np.float64)
+        length = np.linalg.norm(point)
+        point = point / length if length > 0 else point
+        if self._topical and self.how is not How.PUBLISHED:
+            weights /= np.linalg.norm(weights) or 1.0
+        if self.how is How.SHARES or (self.how is How.PUBLISHED and not self._topical):
+            point, weights = point * np.sqrt(shares[0]), weights * np.sqrt(shares[1])
+        elif self.how is How.PUBLISHED:
+            point, weights = topics * shares[0], weights * shares[1]
+        return Asked(point, triples.terms[order], weights[order])
+
+    def _compact(
+        self, counts: TermCounts, triples: Triples, doc: int, vector: Floats | None
+    ) -> Floats:
+        if isinstance(self.model, SuppliedModel):
+            if vector is not None:
+                if vector.shape != (self.model.n_topics,):
+                    raise UsageError(
+                        f"the vector has {len(vector)} numbers, and those of the model "
+                        f"{self.model.name!r} have {self.model.n_topics}"
+                    )
+                blended: Floats = self.model.with_vectors(vector[None, :], triples)[0]
+                return blended
+            if doc >= 0:
+                return self.halves.point(doc)
+        elif vector is not None:
+            raise UsageError(
+                f"model {self.model.name!r} has no use for a vector: name one of vectors, as in "
+                "--method halves(model=vectors)"
+            )
+        row: Floats = self.model.compact(counts, triples)[0]
+        return row
+
+    def _lot(self, i: int, halves: Halves) -> Lot:
+        codes: Rows = halves.points.codes
+        scales, word_scales = halves.points.scales, halves.word_scales
+        if self._topical and self.how is not How.PUBLISHED:
+            norms = np.empty(halves.n_docs, np.float32)
+            word_norms(halves.bounds, halves.weights, norms)
+            word_scales = np.where(norms > 0, 1 / np.where(norms > 0, norms, 1), 0)
+        if self.how is How.SHARES or (self.how is How.PUBLISHED and not self._topical):
+            roots = np.sqrt(halves.shares)
+            scales, word_scales = scales * roots[:, 0], word_scales * roots[:, 1]
+        elif self.how is How.PUBLISHED:
+            codes, scales = self._topics(i, halves), halves.shares[:, 0].copy()
+            word_scales = word_scales * halves.shares[:, 1]
+        words = (halves.bounds, halves.terms, halves.weights, word_scales.astype(np.float32))
+        return Lot(codes, np.ascontiguousarray(scales, np.float32), words)
+
+    def _topics(self, i: int, halves: Halves) -> Floats:
+        """Give topics with their prior: what `without_prior` took away is known."""
+        assert isinstance(self.model, TopicModel)
+        alpha = self.model.priors.alpha
+        lengths = np.asarray(self.halves.collection.segments[i].lengths, np.float64)
+        n_words = lengths * halves.shares[:, 0]
+        mine = np.square(decode(halves.points), dtype=np.float64) * n_words[:, None]
+        rows: Floats = ((mine + alpha) / (n_words + alpha.sum())[:, None]).astype(np.float32)
+        rows[halves.points.scales == 0] = 0
+        return rows
+
+
+def mix(like: Sequence[Asked], unlike: Sequence[Asked], *, against: float) -> Asked:
+    """Ask for several documents at once, and away from others.
+
+    Scores are linear in what is asked: the mean of the scores for each of `like`, less `against`
+    times the mean of those for `unlike`.
+    """
+    parts = [(asked, 1 / len(like)) for asked in like]
+    parts += [(asked, -against / len(unlike)) for asked in unlike]
+    if len(like) == 1 and not unlike:
+        return like[0]
+    point = np.sum([asked.point * weight for asked, weight in parts], axis=0)
+    terms, places = np.unique(
+        np.concatenate([asked.terms for asked, _ in parts]), return_inverse=True
+    )
+    weights = np.concatenate([asked.weights * weight for asked, weight in parts])
+    summed: Doubles = np.bincount(places, weights, len(terms)).astype(np.float64)
+    return Asked(point, terms, summed)
+
+
+@kernel
+def word_norms(bounds: Offsets, weights: Rows, out: Floats) -> None:
+    """Give the lengths of documents' own words. Equals `np.linalg.norm` of each slice."""
+    for i in range(len(bounds) - 1):
+        total = 0.0
+        for j in range(np.int64(bounds[i]), np.int64(bounds[i + 1])):
+            total += np.float64(weights[j]) * weights[j]
+        out[i] = np.sqrt(total)

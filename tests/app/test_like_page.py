@@ -1,0 +1,190 @@
+import re
+from html.parser import HTMLParser
+
+import pytest
+from hypothesis import example, given
+from hypothesis import strategies as st
+
+from likewise.app.like_page import LikeAnswer, like_page
+from likewise.like.passages import Share, find_passages, find_sentences, find_stretches
+from likewise.like.reasons import Reasons, TermReason, TopicReason, WordReason
+from likewise.models.colour import harmless
+from likewise.text.analysis import Analysis, Analyzer
+
+ANALYZER = Analyzer(Analysis())
+SHARES = {
+    "wing": Share(0.0, 0.30, 3),
+    "heat": Share(0.0, 0.10, 8),
+    "flutter": Share(0.5, 0.01, 3),
+    "panel": Share(0.0, 0.001, 3),
+    "drag": Share(-0.1, 0.0, 3),
+}
+HOSTILE = '</title><script src="//x">"><img src=x onerror=y> & \x00\x1b\u202e'
+
+
+class Reader(HTMLParser):
+    """The text and the tags of a page, as a browser sees them."""
+
+    def __init__(self, source):
+        super().__init__()
+        self.text, self.tags, self.open = "", [], []
+        self.feed(source)
+        self.close()
+
+    def handle_starttag(self, tag, attributes):
+        self.tags.append((tag, dict(attributes)))
+        if tag not in ("meta", "br"):
+            self.open.append(tag)
+
+    def handle_endtag(self, tag):
+        assert self.open.pop() == tag
+
+    def handle_data(self, data):
+        self.text += data
+
+
+def passages(text, shares):
+    return find_passages(find_stretches(find_sentences(text), ANALYZER), shares)
+
+
+def topical(text="", question="", shares=SHARES, label="flight", word="flutters"):
+    return Reasons(
+        score=0.81,
+        topics=(
+            TopicReason(3, label, ("wing", word), 0.31),
+            TopicReason(8, "", ("heat",), 0.1),
+        ),
+        own=(WordReason("flutter", word, 0.5), WordReason("drag", "drag", -0.1)),
+        passages=passages(text, shares),
+        question_passages=passages(question, shares),
+        answer_words=shares,
+        question_words=shares,
+    )
+
+
+def related(word="flutters"):
+    pairs = (WordReason("panel", word, 0.2), WordReason("jet", "jets", 0.1))
+    terms = (TermReason("wing", "wings", 0.5, pairs, 0.2),)
+    terms += tuple(TermReason(f"x{i}", f"x{i}", 0.01) for i in range(20))
+    terms += (TermReason("", "rounding", -1e-9),)
+    return Reasons(score=0.7 - 1e-9, terms=terms, answer_words={"wing": Share(0.0, 0.4)})
+
+
+def page(text="Wings flutter.", title="A wing", question="Heat of a wing.", **options):
+    answers = [LikeAnswer("doc-1", title, text, topical(text, question, **options))]
+    answers.append(LikeAnswer("doc-2", "", text, related()))
+    return like_page(title, question, answers, analyzer=ANALYZER)
+
+
+def marks(source):
+    return re.findall(r'<span class="w ([^"]*)" title="([^"]*)">([^<]*)</span>', source)
+
+
+@given(st.text(max_size=60), st.text(max_size=20), st.text(max_size=60), st.text(max_size=20))
+@example("wing" + HOSTILE, HOSTILE, HOSTILE + "wing", HOSTILE)
+def test_nothing_that_was_given_becomes_a_tag(text, title, question, word):
+    read = Reader(page(text, title, question, label=word, word=word))
+    assert read.open == []
+    allowed = "html head meta title style body main h1 h2 h3 h4 p ul li div aside section article"
+    allowed += " span small b i blockquote details summary"
+    assert {tag for tag, _ in read.tags} <= set(allowed.split())
+    names = {name for _, attributes in read.tags for name in attributes}
+    assert names <= {"lang", "charset", "name", "content", "class", "title", "style"}
+    styles = [a["style"] for _, a in read.tags if "style" in a]
+    assert all(re.fullmatch(r"(flex|width):[0-9.]+%?", style) for style in styles)
+
+
+@given(st.text(max_size=120))
+@example("<b>wing</b> &amp; flutter \r\n \x00 漢字")
+def test_without_its_tags_the_text_is_the_text(text):
+    source = page(text)
+    answer = re.search(r"<h4>This answer</h4><div class=\"text\">(.*?)</div>", source, re.DOTALL)
+    if text.strip():
+        assert Reader(answer[1]).text == harmless(text)
+    else:
+        assert answer is None
+
+
+def test_a_page_stands_alone():
+    source = page()
+    read = Reader(source)
+    assert not {"script", "link", "img", "iframe"} & {tag for tag, _ in read.tags}
+    assert not re.search(r"https?:|//|url\(|@import", source)
+    assert source.startswith("<!doctype html>")
+    for part in ("prefers-color-scheme: dark", "@media print", "max-width: 36rem"):
+        assert part in source
+
+
+def test_words_are_coloured_by_what_they_carry():
+    text = "The wings flutter on panels, heat, drag."
+    source = page(text)
+    answer = source[source.index("This answer") :]
+    found = {word: (style, hint) for style, hint, word in reversed(marks(answer))}
+    assert found["wings"] == ("t0 s3", "0.3000, most by flight")
+    assert found["heat"][0] == "t1 s1"
+    assert found["flutter"] == ("own s3", "0.5100 as an own word that both have")
+    assert found["drag"][0] == "against s1"
+    assert not {"The", "panels", "on"} & set(found)
+
+
+def test_the_figures_are_there():
+    text = Reader(page(title="A <wing>")).text
+    for part in (
+        "Like “A <wing>”",
+        "2 answers",
+        "0.810 = topics 0.410 + own words 0.400",
+        "38%flight wing, flutters",
+        "12%topic 8 heat",
+        "flutters 62%",
+        "drag −12%",
+        "0.700 = related words 0.700",
+        "71%wings with flutters, jets",
+        "19%14 other words",
+        "doc-2",
+    ):
+        assert part in " ".join(text.split()).replace("% ", "%") or part in text, part
+
+
+def test_bars_are_as_long_as_scores_and_split_by_parts():
+    source = page()
+    widths = re.findall(r'<div class="bar" style="width:([0-9.]+)%">', source)
+    assert [float(width) for width in widths] == pytest.approx([100, 86.4])
+    bars = re.findall(r'<i class="([a-z0-9]+)" style="flex:([0-9.]+)" title="([^"]*)">', source)
+    assert [bar[0] for bar in bars] == ["t0", "t1", "own", "t0"]
+    assert sum(float(bar[1]) for bar in bars[:3]) == pytest.approx(100, abs=0.1)
+    assert bars[0][2] == "0.310 flight"
+
+
+def test_a_long_text_is_folded_and_a_longer_one_cut():
+    question = "Wings flutter in heat. " * 100
+    source = page(question=question)
+    aside = source[source.index("<aside>") : source.index("</aside>")]
+    assert "<summary>the rest</summary>" in aside
+    read = Reader(aside.replace("<summary>the rest</summary>", "").replace("</h2>", "</h2>|"))
+    assert read.text.partition("|")[2].strip() == question.strip()
+    assert "<summary>the rest</summary>" not in page(question="Wings. " * 20)
+    source = page(text="wing " * 10_000)
+    assert "10,000 characters more" in source
+
+
+def test_without_a_text_in_hand_the_answers_stand_alone():
+    source = page(question="")
+    assert "<aside>" not in source
+    assert "both texts" not in source
+    assert "This answer" in source
+
+
+@pytest.mark.parametrize(("title", "question"), [("", ""), (" \n", "wing")])
+def test_a_page_without_answers(title, question):
+    source = like_page(title, question, [], analyzer=ANALYZER, about="by <ddm>")
+    assert "<title>Documents like a text</title>" in source
+    assert "No document is like it." in source
+    assert "0 answers, by &lt;ddm&gt;" in source
+    assert Reader(source).open == []
+
+
+def test_scores_below_zero_are_shown_as_they_are():
+    reasons = Reasons(score=-0.3, own=(WordReason("drag", "drag", -0.3),))
+    source = like_page("", "x", [LikeAnswer("1", "", "", reasons)], analyzer=ANALYZER)
+    assert "−0.300" in source or "-0.300" in source
+    assert 'style="width:0.0%"' in source

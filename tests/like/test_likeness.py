@@ -1,0 +1,225 @@
+"""Do stored halves rank as the formulas say, whatever the path?"""
+
+from itertools import pairwise
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import likewise as lw
+from likewise.errors import UsageError
+from likewise.like.kernels import scan_points, scan_words, score_points, score_words, table_of
+from likewise.like.likeness import Likeness
+from likewise.like.question import of_doc, of_text
+from likewise.like.store import Weights, make_halves
+from likewise.like.view import Asked, How, View, mix, word_norms
+from likewise.models.topics import TopicModel
+from likewise.neighbours.coded import CodedPoints, decode, encode
+
+from .conftest import documents
+
+MODELS = ["lsi", "lda", "ddm"]
+
+
+@pytest.fixture(scope="module")
+def three(tmp_path_factory):
+    """A collection of several segments, with deletions, and three models."""
+    folder = tmp_path_factory.mktemp("likeness") / "c.lw"
+    every = list(documents(90))
+    c = lw.index(every[:40], to=folder, model=None)
+    c.add(every[40:70])
+    c.add(every[70:])
+    c.delete([every[3]["id"], every[50]["id"]])
+    c.fit("lsi(topics=4)")
+    c.fit("lda(topics=3,sweeps=40)")
+    c.fit("ddm(topics=3,sweeps=40)")
+    return c
+
+
+def dense(collection, view):
+    """Everything compared, worked out anew from the triples in double precision."""
+    s, model = collection.snapshot, view.model
+    docs = np.arange(s.n_slots)
+    counts = s.term_counts(docs)
+    triples = model.decompose(counts, words=1000)
+    points = model.compact(counts, triples).astype(np.float64)
+    lengths = np.linalg.norm(points, axis=1, keepdims=True)
+    points /= np.where(lengths > 0, lengths, 1)
+    words = np.zeros((s.n_slots, s.n_terms))
+    for i in range(s.n_slots):
+        mine = slice(triples.bounds[i], triples.bounds[i + 1])
+        words[i, triples.terms[mine]] = triples.weights[mine]
+    topical = isinstance(model, TopicModel)
+    if topical and view.how is not How.PUBLISHED:
+        norms = np.linalg.norm(words, axis=1, keepdims=True)
+        words /= np.where(norms > 0, norms, 1)
+    shares = triples.shares[:, :2].astype(np.float64)
+    if view.how is How.PUBLISHED and topical:
+        known = points.any(axis=1, keepdims=True)
+        return triples.topics * known * shares[:, :1], words * shares[:, 1:]
+    if view.how is not How.EVEN:
+        return points * np.sqrt(shares[:, :1]), words * np.sqrt(shares[:, 1:])
+    return points, words
+
+
+@pytest.mark.parametrize("model", MODELS)
+@pytest.mark.parametrize("how", How)
+def test_scores_are_those_of_the_formulas(three, model, how):
+    view = View(three.halves(model), how)
+    likeness = Likeness(view, Weights(1.0, 1.5))
+    points, words = dense(three, view)
+    s = three.snapshot
+    for doc in (0, 41, 75):
+        asked = view.ask(of_doc(s, doc).counts)
+        [ranking] = likeness.rank([asked], k=200, depth=0)
+        expected = points @ points[doc] + 1.5 * words @ words[doc]
+        assert set(ranking.docs.tolist()) <= set(s.live_docs().tolist())
+        assert ranking.scores == pytest.approx(expected[ranking.docs], abs=0.02)
+        assert (np.diff(ranking.scores) <= 0).all()
+
+
+@pytest.mark.parametrize("model", MODELS)
+@pytest.mark.parametrize("how", How)
+def test_parts_add_up_to_the_score(three, model, how):
+    view = View(three.halves(model), how)
+    likeness = Likeness(view, Weights(0.7, 1.5))
+    asked = view.ask(of_text(three.snapshot, "laminar boundary layer flutter").counts)
+    [ranking] = likeness.rank([asked], k=50, depth=0)
+    assert len(ranking.docs)
+    for doc, score in zip(ranking.docs.tolist(), ranking.scores.tolist(), strict=True):
+        assert likeness.parts(asked, doc).score == pytest.approx(score, abs=1e-12)
+
+
+def test_deep_enough_candidates_give_what_the_scan_gives(three):
+    view = View(three.halves("lsi"))
+    likeness = Likeness(view, Weights(1.0, 1.0))
+    asked = [view.ask(of_doc(three.snapshot, doc).counts) for doc in range(0, 90, 7)]
+    scanned = likeness.rank(asked, k=5, depth=0)
+    found = likeness.rank(asked, k=5, depth=90, threads=2)
+    for a, b in zip(scanned, found, strict=True):
+        assert a.docs.tolist() == b.docs.tolist()
+        assert a.scores.tobytes() == b.scores.tobytes()
+
+
+def test_own_words_bring_candidates_that_are_far_by_topics(tmp_path):
+    texts = [f"alpha beta gamma delta number{i}" for i in range(60)]
+    texts += ["omega sigma tau upsilon quaternion", "alpha beta gamma delta quaternion"]
+    c = lw.index(
+        [{"id": str(i), "text": text} for i, text in enumerate(texts)],
+        to=tmp_path / "c.lw",
+        model="lsi(topics=2)",
+    )
+    view = View(c.halves())
+    asked = view.ask(of_doc(c.snapshot, 61).counts)
+    words = Likeness(view, Weights(1.0, 2.0)).rank([asked], k=1, depth=1, omit=[np.array([61])])
+    assert words[0].docs.tolist() == [60]
+
+
+def test_filters_and_documents_left_out(three):
+    s = three.snapshot
+    view = View(three.halves("lsi"))
+    likeness = Likeness(view, Weights())
+    asked = view.ask(of_doc(s, 0).counts)
+    allowed = three.allowed("theme=wing")
+    for depth in (0, 10):
+        [ranking] = likeness.rank([asked], k=100, depth=depth, allowed=allowed)
+        assert {three.snapshot.document(doc).fields["theme"] for doc in ranking.docs} == {"wing"}
+        [ranking] = likeness.rank([asked], k=200, depth=depth, omit=[np.array([0, 1])])
+        assert not {0, 1} & set(ranking.docs.tolist())
+
+
+def test_nothing_is_like_nothing(three):
+    view = View(three.halves("lsi"))
+    asked = view.ask(of_text(three.snapshot, "").counts)
+    for depth in (0, 10):
+        [ranking] = Likeness(view, Weights()).rank([asked], k=10, depth=depth)
+        assert len(ranking.docs) == 0
+    with pytest.raises(UsageError, match="k must be at least 1"):
+        Likeness(view, Weights()).rank([asked], k=0, depth=0)
+
+
+@pytest.mark.parametrize("model", MODELS)
+def test_a_mixture_scores_the_mean_less_what_is_unlike(three, model):
+    view = View(three.halves(model))
+    likeness = Likeness(view, Weights())
+    one, two, away = (view.ask(of_doc(three.snapshot, doc).counts) for doc in (0, 1, 2))
+    mixed = mix([one, two], [away], against=0.5)
+    for doc in (10, 41, 80):
+        scores = [likeness.parts(asked, doc).score for asked in (one, two, away)]
+        expected = (scores[0] + scores[1]) / 2 - 0.5 * scores[2]
+        assert likeness.parts(mixed, doc).score == pytest.approx(expected, abs=1e-12)
+
+
+def test_what_is_not_stored_is_worked_out(three):
+    stored, made = three.halves("lsi"), make_halves(three.snapshot, three.model("lsi"))
+    for a, b in zip(stored.segments, made.segments, strict=True):
+        for x, y in zip((*a.points, *a[1:]), (*b.points, *b[1:]), strict=True):
+            assert np.array_equal(x, y)
+
+
+@given(
+    st.integers(0, 2**32 - 1),
+    st.integers(1, 40),
+    st.integers(1, 12),
+    st.integers(0, 30),
+)
+@settings(max_examples=50, deadline=None)
+def test_kernels_equal_numpy(seed, n_docs, width, n_asked):
+    generator = np.random.default_rng(seed)
+    rows = generator.normal(size=(n_docs, width)).astype(np.float32)
+    rows[generator.random(n_docs) < 0.2] = 0
+    coded = encode(rows)
+    assert decode(coded) == pytest.approx(rows, abs=float(np.abs(rows).max(initial=0)) / 100)
+    assert np.linalg.norm(decode(coded), axis=1) == pytest.approx(
+        np.linalg.norm(rows, axis=1), rel=1e-5
+    )
+    query = generator.normal(size=width)
+    expected = (coded.codes.astype(np.float64) @ query) * coded.scales
+    out = np.empty(n_docs, np.float32)
+    scan_points(*coded, query.astype(np.float32), out)
+    assert out == pytest.approx(expected, abs=1e-3)
+    chosen = generator.integers(0, n_docs, 10)
+    some = np.empty(10)
+    score_points(chosen, *coded, query, some)
+    assert some == pytest.approx(expected[chosen], abs=1e-9)
+
+    sizes = generator.integers(0, 6, n_docs)
+    bounds = np.concatenate([[0], np.cumsum(sizes)]).astype(np.uint32)
+    terms = np.concatenate(
+        [generator.choice(50, size, replace=False) for size in sizes] + [np.empty(0)]
+    ).astype(np.int32)
+    weights = generator.integers(-127, 128, len(terms)).astype(np.int8)
+    scales = generator.random(n_docs).astype(np.float32)
+    asked = np.sort(generator.choice(60, n_asked, replace=False))
+    values = generator.normal(size=n_asked)
+    vector = np.zeros(60)
+    vector[asked] = values
+    products = vector[terms] * weights
+    sums = np.array([products[a:b].sum() for a, b in pairwise(bounds)])
+    table, words = table_of(asked, values), (bounds, terms, weights, scales)
+    some = np.empty(10)
+    score_words(chosen, words, table, some)
+    assert some == pytest.approx((sums * scales)[chosen], abs=1e-9)
+    added = np.ones(n_docs, np.float32)
+    scan_words(words, table, 2.0, added)
+    assert added == pytest.approx(1 + 2 * sums * scales, abs=1e-2)
+    norms = np.empty(n_docs, np.float32)
+    word_norms(bounds, weights, norms)
+    expected = [np.linalg.norm(weights[a:b]) for a, b in pairwise(bounds)]
+    assert norms == pytest.approx(np.array(expected), rel=1e-5)
+
+
+def test_coded_points_read_as_one_array():
+    generator = np.random.default_rng(0)
+    pieces = [encode(generator.normal(size=(n, 5)).astype(np.float32)) for n in (3, 0, 4)]
+    whole = np.concatenate([decode(piece) for piece in pieces])
+    points = CodedPoints(pieces)
+    assert points.shape == (7, 5)
+    assert np.array_equal(points[1:6], whole[1:6])
+    assert np.array_equal(points[np.array([6, 0, 3])], whole[[6, 0, 3]])
+
+
+def test_asking_for_one_document_is_not_changed_by_mixing():
+    asked = Asked(np.ones(2), np.array([3]), np.ones(1))
+    assert mix([asked], [], against=0.5) is asked

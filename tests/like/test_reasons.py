@@ -1,0 +1,240 @@
+import shutil
+import tempfile
+from pathlib import Path
+from types import SimpleNamespace
+
+import numpy as np
+import orjson
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import likewise as lw
+from likewise.errors import LikewiseError
+from likewise.like.likeness import Likeness, Parts
+from likewise.like.question import AGAINST, Question, of_doc, of_text
+from likewise.like.reasons import BEYOND, ROUNDING, VECTORS, Reasoner, reasons
+from likewise.like.store import Weights, make_halves
+from likewise.like.view import How, View, mix
+
+WORDS = ["wing", "flutter", "heat", "layer", "flow", "plate", "lift", "drag", "shock", "jet"]
+
+
+def likeness_of(c, model, how=How.EVEN, weights=Weights(1.0, 1.5)):
+    return Likeness(View(make_halves(c.snapshot, c.model(model)), how), weights)
+
+
+def asked_of(likeness, question):
+    like, unlike = (
+        [likeness.view.ask(example.counts) for example in examples]
+        for examples in (question.like, question.unlike)
+    )
+    return mix(like, unlike, against=AGAINST)
+
+
+def check(likeness, question, docs, text=""):
+    """All that must hold of reasons, whatever the model and the question."""
+    asked = asked_of(likeness, question)
+    for doc, why in zip(
+        docs, Reasoner(likeness).explain(question, asked, docs, text=text), strict=True
+    ):
+        parts = likeness.parts(asked, doc)
+        assert why.score == parts.score
+        total = sum(part.score for part in (*why.topics, *why.terms, *why.own))
+        assert total == pytest.approx(parts.score, abs=1e-9)
+        assert sum(part.score for part in why.parts) == pytest.approx(parts.score, abs=1e-9)
+        for many in (why.topics, why.terms, why.own, why.parts):
+            sizes = [abs(part.score) for part in many]
+            assert sizes == sorted(sizes, reverse=True)
+        for term in why.terms:
+            whole = sum(pair.score for pair in term.pairs) + term.others + term.rounding
+            assert whole == pytest.approx(term.score, abs=1e-12)
+            assert term.term or term.word == ROUNDING
+            assert abs(term.rounding) < 0.03 or not term.term
+            assert abs(term.score) < 1e-6 or term.term
+        for words in (why.answer_words, why.question_words):
+            carried = sum(share.compact for share in words.values())
+            assert carried == pytest.approx(parts.topics.sum(), abs=0.03)
+            own = sum(share.own for share in words.values())
+            assert own == pytest.approx(parts.words.sum(), abs=1e-9)
+        for passage in (*why.passages, *why.question_passages):
+            assert all(0 <= m.start < m.stop <= len(passage.text) for m in passage.marks)
+        orjson.dumps(why.to_json())
+
+
+@pytest.mark.parametrize("how", [*How])
+@pytest.mark.parametrize("model", ["lda", "lsi"])
+def test_reasons_add_up_to_the_score_of_the_ranking(themes, model, how):
+    likeness, s = likeness_of(themes, model, how), themes.snapshot
+    question = Question("q", (of_doc(s, 0),))
+    asked = asked_of(likeness, question)
+    [ranking] = likeness.rank([asked], k=20, depth=0, omit=[question.docs])
+    found = Reasoner(likeness).explain(question, asked, ranking.docs.tolist())
+    assert [why.score for why in found] == pytest.approx(ranking.scores.tolist(), abs=1e-9)
+    check(likeness, question, ranking.docs.tolist())
+
+
+@st.composite
+def corpora(draw):
+    texts = st.lists(st.sampled_from(WORDS), max_size=12).map(" ".join)
+    first = draw(st.lists(texts, min_size=4, max_size=8))
+    second = draw(st.lists(texts, max_size=4))
+    gone = draw(st.sets(st.integers(1, len(first) - 1), max_size=2))
+    like = draw(st.lists(st.integers(0, len(first) - 1), min_size=1, max_size=3))
+    unlike = draw(st.lists(st.integers(0, len(first) - 1), max_size=2))
+    outside = draw(st.none() | texts.map(lambda text: text + " zeppelin"))
+    return first, second, gone, like, unlike, outside
+
+
+@settings(max_examples=12)
+@given(corpora(), st.sampled_from(["lsi(topics=3)", "ddm(topics=3,sweeps=4,samples=1)"]))
+def test_reasons_add_up_on_any_collection(corpus, model):
+    first, second, gone, like, unlike, outside = corpus
+    folder = Path(tempfile.mkdtemp())
+    try:
+        c = lw.index([{"id": str(i), "text": t} for i, t in enumerate(first)], to=folder / "c.lw")
+        try:
+            c.fit(model)
+        except LikewiseError:
+            return  # no words to fit a model on
+        if second:
+            c.add({"id": f"+{i}", "text": t} for i, t in enumerate(second))
+        if gone:
+            c.delete([str(i) for i in gone])
+        s = c.snapshot
+        examples = [of_doc(s, doc) for doc in like if doc not in gone]
+        examples += [of_text(s, outside)] if outside is not None else []
+        away = tuple(of_doc(s, doc) for doc in unlike if doc not in gone)
+        if examples:
+            question = Question("q", tuple(examples), away)
+            check(likeness_of(c, model.partition("(")[0]), question, s.live_docs().tolist())
+    finally:
+        shutil.rmtree(folder)
+
+
+def test_a_word_has_its_part_and_the_related_words_behind_it(themes):
+    likeness, s = likeness_of(themes, "lsi"), themes.snapshot
+    model = likeness.view.model
+    question = Question("q", (of_doc(s, 0),))
+    asked = asked_of(likeness, question)
+    why = reasons(likeness, question, asked, 3)
+    sides = []
+    for doc in (0, 3):
+        weighed = model.weigh(s.term_counts(np.array([doc])))
+        rows = np.asarray(model.basis)[weighed.rows].astype(np.float64)
+        length = np.linalg.norm(weighed.weights @ rows)
+        names = s.terms(model.vocabulary.terms[weighed.rows])
+        sides.append((names, weighed.weights[:, None] * rows / length))
+    pairs = sides[0][1] @ sides[1][1].T
+    for term in why.terms:
+        if term.term:
+            row = pairs[sides[0][0].index(term.term)]
+            order = np.argsort(-row if term.score > 0 else row)[:3]
+            expected = {sides[1][0][j]: row[j] for j in order if row[j] * term.score > 0}
+            assert {p.term: p.score for p in term.pairs} == pytest.approx(expected, abs=1e-6)
+            assert term.score == pytest.approx(row.sum(), abs=0.02)
+    assert {term.term for term in why.terms} >= set(sides[0][0])
+
+
+def test_words_are_those_of_the_texts_and_topics_have_theirs(papers):
+    papers.fit("lsi(topics=2)")
+    s, likeness = papers.snapshot, likeness_of(papers, "lsi")
+    text = "Supersonic panels fluttering. Nothing else."
+    question = Question("q", (of_text(s, text),))
+    asked = asked_of(likeness, question)
+    why = reasons(likeness, question, asked, s.find_doc("4"), text=text)
+    words = {term.term: term.word for term in why.terms}
+    assert words["flutter"] == "fluttering"
+    assert words["panel"] == "panels"
+    assert why.question_passages[0].text == "Supersonic panels fluttering."
+    assert why.passages[0].text == "Panels in supersonic flow."
+    silent = reasons(likeness, question, asked, s.find_doc("4"))
+    assert silent.question_passages == ()
+    assert {term.term: term.word for term in silent.terms}["flutter"] == "flutter"
+    assert silent.parts[0].score == why.parts[0].score
+
+
+def test_topics_are_named_and_their_words_marked(themes):
+    likeness, s = likeness_of(themes, "lda"), themes.snapshot
+    question = Question("q", (of_doc(s, 0),))
+    why = reasons(likeness, question, asked_of(likeness, question), 3)
+    best = why.topics[0]
+    assert set(best.words) <= {"boundary", "layer", "flow", "laminar", "viscous", "plate"}
+    mine = {t: share for t, share in why.answer_words.items() if share.topic == best.number}
+    assert {"laminar", "plate"} <= set(mine)
+    assert why.parts[0].term == f"topic {best.number} ({', '.join(best.words[:3])})"
+    assert next(name for name, _ in why.by_half()) == "topics"
+    assert not why.terms
+
+
+def test_what_is_beyond_the_question_is_a_part_of_its_own(themes):
+    likeness, s = likeness_of(themes, "lsi"), themes.snapshot
+    question = Question("q", (of_doc(s, 0),))
+    asked = asked_of(likeness, question)
+    turned = asked._replace(point=asked.point + likeness.view.ask(of_doc(s, 1).counts).point)
+    why = reasons(likeness, question, turned, 4)
+    [beyond] = [term for term in why.terms if not term.term]
+    assert beyond.word == BEYOND
+    assert abs(beyond.score) > 0.1
+    assert sum(part.score for part in why.parts) == pytest.approx(why.score, abs=1e-9)
+
+
+def test_a_model_without_words_is_one_part(papers):
+    s = papers.snapshot
+    question = Question("q", (of_doc(s, 0),))
+    flutter = s.find_terms(["flutter"])
+    given_parts = Parts(np.array([0.25, -0.05]), flutter, np.array([0.4]))
+    likeness = SimpleNamespace(
+        collection=s,
+        view=SimpleNamespace(model=SimpleNamespace(n_topics=2)),
+        parts=lambda asked, doc: given_parts,
+    )
+    why = reasons(likeness, question, None, s.find_doc("4"))
+    [part] = why.terms
+    assert (part.term, part.word) == ("", VECTORS)
+    assert part.score == pytest.approx(0.2)
+    assert [(name, len(parts)) for name, parts in why.by_half()] == [(VECTORS, 1), ("own words", 1)]
+    assert why.passages[0].score == pytest.approx(0.4)
+    assert sum(p.score for p in why.parts) == pytest.approx(why.score) == pytest.approx(0.6)
+
+
+@pytest.mark.parametrize("weights", [Weights(0.0, 1.0), Weights(1.0, 0.0)])
+@pytest.mark.parametrize("model", ["lda", "lsi"])
+def test_a_half_that_does_not_count_has_no_part(themes, model, weights):
+    likeness, s = likeness_of(themes, model, weights=weights), themes.snapshot
+    question = Question("q", (of_doc(s, 0),), (of_doc(s, 1),))
+    check(likeness, question, [3, 4, 5])
+    why = reasons(likeness, question, asked_of(likeness, question), 3)
+    assert bool(why.topics or why.terms) == (weights.points > 0)
+
+
+def test_documents_without_words_have_no_reasons(themes):
+    s = themes.snapshot
+    empty = s.find_doc("empty")
+    for model in ("lda", "lsi"):
+        likeness = likeness_of(themes, model)
+        check(likeness, Question("q", (of_doc(s, 0),)), [empty])
+        check(likeness, Question("q", (of_doc(s, empty),)), [0, empty])
+        question = Question("q", (of_doc(s, empty),))
+        why = reasons(likeness, question, asked_of(likeness, question), 0)
+        assert (why.score, why.parts, why.passages) == (0, [], ())
+
+
+@settings(max_examples=8)
+@given(st.lists(st.text(max_size=40), min_size=3, max_size=5))
+def test_hostile_texts_have_reasons(texts):
+    marks = ["<script>wing</script>\x00 \x1b[31m", "\u202ewing flutter\r\n", "漢字漢字 wing &amp;"]
+    folder = Path(tempfile.mkdtemp())
+    try:
+        docs = [
+            {"id": str(i), "title": marks[i % 3], "text": f"{text} {marks[i % 3]} flow"}
+            for i, text in enumerate(t.encode("utf-8", "replace").decode() for t in texts)
+        ]
+        c = lw.index(docs, to=folder / "c.lw")
+        c.fit("lsi(topics=2)")
+        s = c.snapshot
+        text = texts[0] + marks[1]
+        question = Question("q", (of_text(s, text),))
+        check(likeness_of(c, "lsi"), question, s.live_docs().tolist(), text=text)
+    finally:
+        shutil.rmtree(folder)

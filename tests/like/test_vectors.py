@@ -1,0 +1,309 @@
+"""Do vectors from elsewhere stay with their documents, and count for what they are worth?"""
+
+import numpy as np
+import pytest
+
+import likewise as lw
+from likewise.collection.snapshot import open_snapshot
+from likewise.errors import DamagedError, UsageError
+from likewise.like.store import Weights
+from likewise.models.supplied import SuppliedModel, unit
+from likewise.models.vectors import hashes
+
+N_DOCS, N_KINDS, WIDTH = 240, 6, 70
+
+
+def documents(n=N_DOCS, seed=0):
+    """Documents of six kinds; the kind shows in a few words, and in the vector."""
+    random = np.random.default_rng(seed)
+    kinds = np.random.default_rng(9).standard_normal((N_KINDS, WIDTH))
+    for i in range(n):
+        kind = i % N_KINDS
+        words = [f"kind{kind}word{w}" for w in random.integers(0, 25, 6)]
+        words += [f"usual{w}" for w in random.geometric(0.03, 20)]
+        vector = kinds[kind] + 0.5 * random.standard_normal(WIDTH) + 3
+        text = " ".join([*words, f"pair{i // 2}"])
+        yield {"id": f"d{i}", "text": text, "kind": kind, "v": vector.tolist()}
+
+
+DOCUMENTS = [*documents()]
+ROWS = np.array([document["v"] for document in DOCUMENTS], np.float32)
+IDS = [document["id"] for document in DOCUMENTS]
+PLAIN = [{key: d[key] for key in ("id", "text", "kind")} for d in DOCUMENTS]
+ASKED = IDS[:60]
+
+
+@pytest.fixture(scope="module")
+def fitted(tmp_path_factory):
+    """A collection whose vectors came as rows."""
+    c = lw.index(PLAIN, to=tmp_path_factory.mktemp("v") / "c.lw", model=None)
+    c.fit_vectors(ROWS, ids=IDS)
+    return c
+
+
+@pytest.fixture
+def c(tmp_path):
+    c = lw.index(PLAIN[:120], to=tmp_path / "c.lw", model=None)
+    c.fit_vectors(dict(zip(IDS[:120], ROWS, strict=False)))
+    return c
+
+
+def answers(c, doc_id, **options):
+    return [(answer.doc_id, answer.score) for answer in c.like(doc_id, **options)]
+
+
+def precision(c, method, asked=ASKED, k=5):
+    """The share of answers that are of the kind of what was asked."""
+    return np.mean(
+        [
+            answer.fields["kind"] == c[i].fields["kind"]
+            for i in asked
+            for answer in c.like(i, k=k, method=method)
+        ]
+    )
+
+
+def directions(c):
+    """The compact halves of documents by id."""
+    docs = c.snapshot.live_docs()
+    ids = c.snapshot.doc_ids(docs)
+    return {i: c.halves().point(doc) for i, doc in zip(ids, docs.tolist(), strict=True)}
+
+
+def test_true_vectors_help(fitted):
+    model = fitted.model()
+    assert isinstance(model, SuppliedModel)
+    assert (model.kind, model.n_topics, len(model.kept.keys)) == ("vectors", WIDTH, N_DOCS)
+    assert model.history[0]["without"] == 0
+    both = precision(fitted, "halves")
+    assert both > precision(fitted, "words") + 0.1
+    assert precision(fitted, "topics") > 0.9
+
+
+def test_the_weight_is_by_trust_unless_it_is_given(fitted, tmp_path):
+    model = fitted.model()
+    assert fitted.halves().weights == Weights(model.weight, 1.0, "trust")
+    assert 0 < model.weight < 1
+    for method, weights in (
+        ("halves", (model.weight, 1.0)),
+        ("halves(beta=3)", (model.weight, 3.0)),
+        ("topics", (1.0, 0.0)),
+        ("words", (0.0, 1.0)),
+    ):
+        used = fitted.ranker(method).likeness.weights
+        assert (used.points, used.words) == weights
+    c = lw.index(PLAIN, to=tmp_path / "c.lw", model=None)
+    c.fit_vectors(ROWS, config=lw.Supplied(weight=2.5))
+    assert c.halves().weights == Weights(2.5, 1.0, "fixed")
+    assert c.model().weight == 2.5
+
+
+@pytest.mark.parametrize("width", [2, 40])
+def test_random_vectors_do_no_harm(tmp_path, width):
+    c = lw.index(PLAIN, to=tmp_path / "c.lw", model=None)
+    random = np.random.default_rng(1).standard_normal((N_DOCS, width))
+    c.fit_vectors(random)
+    words = precision(c, "words")
+    assert words > 2 / N_KINDS
+    assert c.model().weight < 0.05
+    assert precision(c, "halves") > words - 0.02
+    c.fit_vectors(random, config=lw.Supplied(weight=1.0))
+    assert precision(c, "halves") < words - 0.05, "the weight is what saves it"
+
+
+def test_stored_and_loaded_it_is_the_same(fitted, tmp_path):
+    c = lw.index(PLAIN, to=tmp_path / "c.lw", model=None)
+    made = c.fit_vectors(ROWS)
+    again = lw.open(c.folder).model()
+    counts = c.snapshot.term_counts(c.snapshot.live_docs())
+    one, other = made.decompose(counts), again.decompose(counts)
+    assert all(a.tobytes() == b.tobytes() for a, b in zip(one, other, strict=True))
+    assert made.rows(IDS).tobytes() == again.rows(IDS).tobytes()
+    assert (again.trust, again.spread, again.weight) == (made.trust, made.spread, made.weight)
+    np.testing.assert_allclose(made.rows(IDS), made.place(ROWS), atol=0.01)
+    assert not made.rows(["unheard"]).any()
+    expected = made.with_vectors(ROWS, one)
+    for i, point in enumerate(directions(c).values()):
+        np.testing.assert_allclose(point, expected[i], atol=0.02)
+
+
+def test_additions_deletions_and_merges_keep_vectors(c):
+    before = directions(c)
+    asked = {i: answers(c, i, k=200) for i in ("d0", "d7")}
+    c.add([{"id": "far", "text": "zebra zebra"}])
+    c.delete(["far"])
+    assert {i: answers(c, i, k=200) for i in asked} == asked
+    assert len(c.snapshot.segments) == 2
+    c.merge()
+    assert len(c.snapshot.segments) == 1
+    assert {i: answers(c, i, k=200) for i in asked} == asked
+    c.delete(["d1"])
+    c.add(PLAIN[1:2])
+    c.merge()
+    after = directions(c)
+    assert list(after) != list(before), "numbers have changed"
+    for i, point in before.items():
+        assert after[i].tobytes() == point.tobytes()
+
+
+def test_what_was_added_without_a_vector_is_what_its_words_foretell(c):
+    c.add([{"id": "copy", "text": PLAIN[3]["text"], "v": ROWS[4].tolist()}])
+    model, doc = c.model(), c.snapshot.find_doc("copy")
+    triples = model.decompose(c.snapshot.term_counts(np.array([doc])))
+    np.testing.assert_allclose(c.halves().point(doc), unit(triples.topics)[0], atol=0.02)
+    c.fit_vectors(dict(zip([*IDS[:120], "copy"], [*ROWS[:120], ROWS[4]], strict=True)))
+    assert (c.model().rows(["copy"]) != 0).any()
+
+
+def test_documents_added_later_bring_vectors_in_their_field(tmp_path):
+    c = lw.index(DOCUMENTS[:120], to=tmp_path / "c.lw", model=None)
+    c.fit_vectors("v")
+    assert c.model().settings["field"] == "v"
+    assert len(c.model().kept.keys) == 0, "the documents have them"
+    same = lw.index(PLAIN[:120], to=tmp_path / "d.lw", model=None)
+    same.fit_vectors(ROWS[:120])
+    found, expected = directions(c), directions(same)
+    for i in IDS[:120]:
+        np.testing.assert_allclose(found[i], expected[i], atol=0.02)
+    # The text says nothing: only the vector tells what it is like.
+    c.add([{"id": "new", "text": "zebra", "kind": 2, "v": ROWS[8].tolist()}])
+    for _ in range(2):
+        assert precision(c, "topics", asked=["new"]) == 1
+        c.merge()
+    c.add([{"id": "new", "text": "zebra", "kind": 5, "v": ROWS[5].tolist()}], replace=True)
+    assert precision(c, "topics", asked=["new"]) == 1
+    c.add([{"id": "broken", "text": "zebra", "v": [1, 2]}, {"id": "none", "text": "zebra"}])
+    assert directions(c)["broken"].tobytes() == directions(c)["none"].tobytes()
+    with pytest.raises(UsageError, match="'v' of document 'broken'"):
+        c.fit("vectors(field=v)")
+
+
+def test_a_document_of_the_collection_asks_with_its_own_vector(fitted, tmp_path):
+    view = fitted.ranker("halves").likeness.view
+    example = fitted.question("d5").like[0]
+    np.testing.assert_allclose(view.ask(*example).point, directions(fitted)["d5"], atol=1e-6)
+    guess = view.ask(example.counts).point
+    assert np.abs(guess - view.ask(*example).point).max() > 0.01
+    np.testing.assert_array_equal(view.ask(*example).terms, view.ask(example.counts).terms)
+
+
+def test_a_text_may_come_with_its_vector(fitted):
+    """A text that says nothing, with the vector of a kind, is like that kind."""
+    for kind in (1, 4):
+        found = fitted.like(text="zebra", vector=ROWS[kind], k=5, method="topics")
+        assert [answer.fields["kind"] for answer in found] == [kind] * 5
+        alone = fitted.like(vector=ROWS[kind : kind + 1], k=5, method="topics")
+        assert [a.doc_id for a in alone] == [a.doc_id for a in found]
+    own = fitted.like(text=PLAIN[3]["text"], vector=ROWS[3], k=1)
+    assert own[0].doc_id == "d3", "itself"
+    mixed = fitted.like("d0", text="zebra", vector=ROWS[0], k=5)
+    assert [answer.fields["kind"] for answer in mixed] == [0] * 5
+    assert not len(fitted.like(text="zebra", method="topics"))
+
+
+def test_scores_are_explained(fitted):
+    for options in ({"doc_ids": "d0"}, {"text": PLAIN[0]["text"], "vector": ROWS[1]}):
+        for answer in fitted.like(**options, k=5, explained=True):
+            assert sum(part.score for part in answer.explanation) == pytest.approx(answer.score)
+            assert "vectors" in {part.term for part in answer.explanation}
+
+
+@pytest.mark.parametrize(
+    ("options", "said"),
+    [
+        ({"text": "wing", "vector": ROWS[0, :5]}, f"5 numbers, .*'vectors' have {WIDTH}"),
+        ({"text": ["wing", "heat"], "vector": ROWS[0]}, "one text, and there are 2"),
+        ({"doc_ids": "d0", "vector": ROWS[0]}, "one text, and there are 0"),
+        ({"text": "wing", "vector": ROWS[:2]}, r"shape \(2, 70\)"),
+        ({"text": "wing", "vector": ROWS[0] * np.nan}, "not finite"),
+        ({"text": "wing", "vector": ROWS[0], "method": "bm25"}, "bm25 has no use for a vector"),
+    ],
+)
+def test_wrong_vectors_of_a_text_are_refused(fitted, options, said):
+    with pytest.raises(UsageError, match=said):
+        fitted.like(**options)
+
+
+def test_other_models_have_no_use_for_a_vector(tmp_path):
+    c = lw.index(PLAIN[:20], to=tmp_path / "c.lw", model="lsi(topics=3)")
+    with pytest.raises(UsageError, match="'lsi' has no use for a vector"):
+        c.like(text="wing", vector=[1, 2, 3])
+
+
+def test_some_documents_have_none(tmp_path):
+    c = lw.index(PLAIN, to=tmp_path / "c.lw", model=None)
+    rows = ROWS[:200].copy()
+    rows[7] = 0
+    model = c.fit_vectors(rows, ids=IDS[:200])
+    assert model.history[0]["without"] == N_DOCS - 199
+    assert precision(c, "topics", asked=IDS[200:]) > 0.8, "their words tell"
+
+
+def test_other_uses_of_a_model(fitted, tmp_path):
+    found = fitted.neighbours("d0", k=5, explained=True)
+    assert [answer.fields["kind"] for answer in found] == [0] * 5
+    assert found[0].explanation[0].term.startswith("dimension ")
+    assert sum(p.score for p in found[0].explanation) == pytest.approx(found[0].score, abs=1e-4)
+    made = fitted.decompose_text(PLAIN[2]["text"] + " zebra")
+    assert made.model == "vectors"
+    assert made.topics == ()
+    assert "zebra" in [word.word for word in made.own]
+    assert fitted.decompose("d0").topics.shape == (1, WIDTH)
+    assert fitted.ageing() == []
+    with pytest.raises(UsageError, match="no topics to span"):
+        fitted.fit("span(of=vectors)")
+    learnt = fitted.tune(fitted.judgements(same="kind"), store=False)
+    assert learnt.means[1.0] > 0
+    mixed = fitted.like("d0", k=5, method="topn-lda")
+    assert [answer.fields["kind"] for answer in mixed] == [0] * 5
+
+
+def test_new_documents_can_tell_that_a_model_has_aged(c):
+    c.add([{"id": f"n{i}", "text": f"zebra{i} zebra zebra"} for i in range(20)])
+    [aged] = c.ageing()
+    assert aged.aged
+    assert aged.new_documents == 20
+
+
+def test_the_source_must_fit_the_configuration(c):
+    with pytest.raises(UsageError, match="whose vectors"):
+        c.fit("vectors")
+    with pytest.raises(UsageError, match="not both"):
+        c.fit_vectors(ROWS[:120], config=lw.Supplied(field="v"))
+    with pytest.raises(UsageError, match="need no ids"):
+        c.fit_vectors("v", ids=IDS)
+    with pytest.raises(UsageError, match="no document has vectors in a field 'v'"):
+        c.fit_vectors("v")
+
+
+@pytest.mark.parametrize("file", ["vector-codes", "vector-keys", "vector-scales", "turn", "centre"])
+def test_damage_is_found(c, file):
+    [entry] = c.snapshot.manifest.models
+    path = c.folder / "models" / entry.folder / f"{file}.npy"
+    whole = path.read_bytes()
+    for data in (whole[:-1], whole[:-1] + bytes([whole[-1] ^ 1])):
+        path.write_bytes(data)
+        with pytest.raises(DamagedError, match=file):
+            lw.open(c.folder).like("d0")
+        with pytest.raises(DamagedError, match=file):
+            open_snapshot(c.folder).check()
+
+
+def test_sizes_that_do_not_agree_are_damage(c, monkeypatch):
+    """As where a file is too large to be read at once, and another's was put in its place."""
+    monkeypatch.setattr("likewise.models.store.check_content", lambda *_: None)
+    [entry] = c.snapshot.manifest.models
+    folder = c.folder / "models" / entry.folder
+    names = ["vector-codes", "vector-scales", "turn"]
+    for name in names:
+        path = folder / f"{name}.npy"
+        whole = path.read_bytes()
+        path.write_bytes((folder / "values.npy").read_bytes())
+        with pytest.raises(DamagedError, match=r"vector|turn"):
+            lw.open(c.folder).model()
+        path.write_bytes(whole)
+
+
+def test_hashes_are_for_good():
+    """They are in files: another machine must find the same."""
+    assert hashes(["d0", "zürich"]).tolist() == [0x61E11967B12B148A, 0x84CF67CC10B22537]
