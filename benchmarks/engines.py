@@ -39,7 +39,7 @@ class Engine(Protocol):
 
 
 def build_ours(folder: Path, documents: Sequence[Document], *, threads: int = 1) -> None:
-    create(folder, Analysis())
+    create(folder, Analysis(title_weight=1))  # as the others count
     with Writer(folder) as writer:
         writer.add(documents, resources=Resources(threads=threads))
 

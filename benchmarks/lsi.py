@@ -37,7 +37,7 @@ PEERS = "peers.lw"
 
 def matrix_of(collection: Snapshot) -> sparse.csr_matrix:
     """The weights of all documents, as LSI of all of them has them."""
-    model = fit_lsi(collection, LSI(topics=2, docs=0, iterations=1), memory=1 << 34)
+    model = fit_lsi(collection, LSI(topics=2, docs=0, iterations=1, power=1.0), memory=1 << 34)
     weighted = model.weigh(collection.term_counts(collection.live_docs()))
     shape = len(weighted.bounds) - 1, len(model.vocabulary)
     return sparse.csr_matrix((weighted.weights, weighted.rows, weighted.bounds), shape)
@@ -58,10 +58,10 @@ class Clock:
 
 def run_ours(folder: Path, *, docs: int) -> tuple[dict[str, float], np.ndarray]:
     collection = open_snapshot(folder)
-    warm = fit_lsi(collection, LSI(topics=2, docs=100, iterations=2), threads=1)
+    warm = fit_lsi(collection, LSI(topics=2, docs=100, iterations=2, power=1.0), threads=1)
     warm.decompose(collection.term_counts(collection.live_docs()[:10]))
     clock = Clock()
-    model = fit_lsi(collection, LSI(topics=AXES, docs=docs), threads=1)
+    model = fit_lsi(collection, LSI(topics=AXES, docs=docs, power=1.0), threads=1)
     told = clock.read()
     return told | fold_ours(collection, model), model.basis
 
@@ -195,7 +195,9 @@ def main() -> None:
         sizes = {SMALL: min(10_000, args.docs), LARGE: args.docs, PEERS: args.peer_docs}
         for name, size in sizes.items():
             if size:
-                build(Path(scratch, name), drawn(size), analysis=Analysis(stop="none"))
+                build(
+                    Path(scratch, name), drawn(size), analysis=Analysis(stop="none", title_weight=1)
+                )
         exactness(Path(scratch, SMALL))
         ours, peers = list(ENGINES)[:2], list(ENGINES)[2:]
         if args.peer_docs:

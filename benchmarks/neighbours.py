@@ -30,9 +30,13 @@ from likewise.neighbours.index import build_neighbours
 from likewise.neighbours.kernels import score_pairs
 from likewise.neighbours.metrics import JENSEN_SHANNON
 from likewise.notation import write
+from likewise.text.analysis import Analysis
 
 K = 10
 TOPICS = 250
+
+# Titles count once, as for the peers.
+PLAIN = Analysis(title_weight=1)
 
 
 def timed(function):
@@ -70,7 +74,7 @@ def redrawn(n, theta, seed):
 def real_topics(folder):
     data = os.environ.get("LIKEWISE_DATA")
     source = Path(data) / "20newsgroups" / "corpus.jsonl.gz" if data else "docstrings:"
-    c = lw.index(source, to=folder / "real.lw", model=None)
+    c = lw.index(source, to=folder / "real.lw", analysis=PLAIN, model=None)
     c.fit(f"lda(topics={TOPICS},sweeps=150)")
     space = c.space("near(index=scan)")
     theta = space.neighbours.points(np.arange(len(space.docs))) ** 2

@@ -31,9 +31,13 @@ from likewise.neighbours.certified import nearest_certified
 from likewise.neighbours.index import build_neighbours
 from likewise.neighbours.kernels import score_pairs
 from likewise.neighbours.metrics import JENSEN_SHANNON
+from likewise.text.analysis import Analysis
 
 DIMENSIONS = (50, 100, 200, 500)
 ALPHAS = (0.001, 0.01, 0.1, 1.0, 10.0, 100.0)
+
+# Titles count once, as for the peers.
+PLAIN = Analysis(title_weight=1)
 
 
 def timed(function):
@@ -182,7 +186,9 @@ def fusion(data, folder, n_topics):
     names = ("cran", "cisi", "cacm", "med")
     rows: dict[str, list[str]] = {}
     for name in names:
-        c = lw.index(data / name / "corpus.jsonl", to=folder / f"{name}.lw", model=None)
+        c = lw.index(
+            data / name / "corpus.jsonl", to=folder / f"{name}.lw", analysis=PLAIN, model=None
+        )
         c.fit(f"lda(topics={n_topics},sweeps=200)")
         queries = lw.read_queries(data / name / "queries.jsonl")
         qrels = lw.read_qrels(data / name / "qrels.txt")
@@ -234,7 +240,7 @@ def main():
         folder = Path(name)
         if "table" in only:
             source = Path(data) / "20newsgroups" / "corpus.jsonl.gz" if data else "docstrings:"
-            c = lw.index(source, to=folder / "docs.lw", model=None)
+            c = lw.index(source, to=folder / "docs.lw", analysis=PLAIN, model=None)
             c.fit(f"lda(topics={options.topics},sweeps=150)")
             space = c.space("near(index=scan)")
             theta = space.neighbours.points(np.arange(len(space.docs))) ** 2

@@ -35,15 +35,19 @@ from likewise.models.coherence import mean_npmi
 from likewise.models.ddm import DDM, LDA, Sampler, fit
 from likewise.models.given import sparse
 from likewise.models.heldout import perplexity, split
+from likewise.text.analysis import Analysis
 
 ALPHA, BETA = 0.2, 0.01
 SPEED_SWEEPS = 4
+
+# Titles count once, as for the peers.
+PLAIN = Analysis(title_weight=1)
 
 
 def corpus(name: str, folder: Path) -> lw.Collection:
     data = os.environ.get("LIKEWISE_DATA")
     source = Path(data) / name / "corpus.jsonl.gz" if data else "docstrings:"
-    return lw.index(source, to=folder / f"{name}.lw", model=None, overwrite=True)
+    return lw.index(source, to=folder / f"{name}.lw", analysis=PLAIN, model=None, overwrite=True)
 
 
 def tokens_of(bags: Bags, doc: int) -> list[str]:
@@ -289,7 +293,7 @@ def large_rows(folder, n_docs, n_topics, sweeps):
     import corpora
 
     start = time.perf_counter()
-    collection = lw.index(corpora.drawn(n_docs), to=folder / "drawn.lw", model=None)
+    collection = lw.index(corpora.drawn(n_docs), to=folder / "drawn.lw", analysis=PLAIN, model=None)
     built = time.perf_counter() - start
     start = time.perf_counter()
     vocabulary, bags = gather(collection.snapshot, Sample())

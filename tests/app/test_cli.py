@@ -13,7 +13,8 @@ from likewise.app.cli import main
 
 ROOT = Path(__file__).parent.parent.parent
 PAPERS = """\
-{"id": "1999-17", "title": "Wing flutter", "text": "Flutter of wings. Oh.", "year": 1999}
+{"id": "1999-17", "title": "Wing flutter", "text": "Flutter of wings. Oh.", "year": 1999, \
+"cites": ["2"]}
 {"id": "2", "title": "Boundary layer", "text": "Transition of the boundary layer.", "year": 1961}
 {"id": "3", "title": "Heat", "text": "Heat transfer to a body.", "year": 1950}
 """
@@ -29,6 +30,7 @@ def here(tmp_path, monkeypatch):
     (tmp_path / "more.csv").write_text(MORE)
     (tmp_path / "queries.jsonl").write_text(QUERIES)
     (tmp_path / "qrels.txt").write_text(QRELS)
+    (tmp_path / "ids.txt").write_text("1999-17\n2\n")
     return tmp_path
 
 

@@ -1,9 +1,12 @@
 """Does a model that no longer fits say so?"""
 
+import json
+
 import numpy as np
 import pytest
 
 import likewise as lw
+from likewise.app.cli import main
 from likewise.like.ageing import ageing
 
 from .conftest import THEMES, documents
@@ -57,3 +60,12 @@ def test_a_merge_does_not_change_it(fitted):
     before = ageing(fitted.snapshot)
     fitted.merge()
     assert ageing(fitted.snapshot) == before
+
+
+def test_the_command_line_says_so(fitted, tmp_path, capsys):
+    strange = tmp_path / "strange.jsonl"
+    strange.write_text("\n".join(json.dumps(document) for document in texts(STRANGE, 20)))
+    assert main(["add", str(fitted.folder), str(strange), "--quiet"]) == 0
+    assert "fit it again with: likewise fit" in capsys.readouterr().err
+    assert main(["info", str(fitted.folder)]) == 0
+    assert "20 documents added since it was fitted" in capsys.readouterr().out

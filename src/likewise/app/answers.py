@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import shutil
+import textwrap
 import unicodedata
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -140,7 +141,10 @@ def _reasons(reasons: Reasons, width: int) -> list[str]:
     lines = []
     for name, parts in halves:
         total = sum(part.score for part in parts)
-        lines.append(f"{name:<{label}}  {total:7.4f} = {_parts(parts)}")
+        start = f"{name:<{label}}  {total:7.4f} = "
+        lines += textwrap.wrap(
+            start + _parts(parts), max(width, 60), subsequent_indent=" " * len(start)
+        )
     lines += [f"“{shorten(passage.text, max(width - 2, 20))}”" for passage in reasons.passages[:1]]
     return lines
 

@@ -12,7 +12,8 @@ def counts_of(
 ) -> tuple[TermCounts, dict[int, str]]:
     """Count the terms of a text, as those of a document; give their names by number as well.
 
-    `title` is the part of the text whose words count as often as those of a title do. Terms that the collection never had are numbered from `n_terms` upward, as they appear.
+    `title` is the part of the text whose words count as often as those of a title do. Terms that
+    the collection never had are numbered from `n_terms` upward, as they appear.
     """
     counted = collection.analyzer.counts(text)
     if title:

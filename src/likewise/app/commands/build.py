@@ -229,7 +229,16 @@ def _add(options: argparse.Namespace) -> None:
             resources=resources(options),
         )
         keep_up(writer, threads=options.threads)
+    _warn_of_age(options.collection)
     _report(options, options.collection, added, reading)
+
+
+def _warn_of_age(folder: Path) -> None:
+    from likewise.app.library import Collection
+
+    for found in Collection(folder).ageing():
+        if found.aged:
+            print(f"likewise: {found}; fit it again with: likewise fit {folder}", file=sys.stderr)
 
 
 def _delete(options: argparse.Namespace) -> None:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 from likewise.app.options import Commands, command
 from likewise.app.progress import Progress
+from likewise.records import Query
 
 if TYPE_CHECKING:
     from likewise.app.library import Collection
@@ -39,10 +40,13 @@ def _demo(options: argparse.Namespace) -> None:
         folder = options.to or Path(aside) / "docstrings.lw"
         collection = _build(folder, quiet=options.quiet)
         _search(collection)
+        _like(folder, quiet=options.quiet)
         _decompose(folder, quiet=options.quiet)
+        collection.refresh()
+        _measure_like(collection, quiet=options.quiet)
         _measure(collection, quiet=options.quiet)
         if options.to:
-            print(f'\nyours to go on with: likewise search {folder} "…"')
+            print(f"\nyours to go on with: likewise like {folder} --id …")
 
 
 def _build(folder: Path, *, quiet: bool) -> Collection:
@@ -71,6 +75,17 @@ def _search(collection: Collection) -> None:
     print(collection.search(_QUERIES[0], k=2, where="package=scipy", explained=True))
 
 
+def _like(folder: Path, *, quiet: bool) -> None:
+    from likewise.app.cli import main
+
+    _say("likewise fit DIR --model lsi")
+    main(["fit", str(folder), "--model", "lsi", *(["--quiet"] if quiet else [])])
+    _say(f"likewise like DIR --id {_DOCUMENT} -k 5")
+    main(["like", str(folder), "--id", _DOCUMENT, "-k", "5"])
+    _say(f"likewise like DIR --id {_DOCUMENT} -k 1 --explain")
+    main(["like", str(folder), "--id", _DOCUMENT, "-k", "1", "--explain"])
+
+
 def _decompose(folder: Path, *, quiet: bool) -> None:
     from likewise.app.cli import main
 
@@ -81,9 +96,31 @@ def _decompose(folder: Path, *, quiet: bool) -> None:
     main(["decompose", str(folder), "--id", _DOCUMENT])
 
 
+def _measure_like(collection: Collection, *, quiet: bool) -> None:
+    from likewise.evaluate import compare
+    from likewise.sources.docstrings import JUDGED_FIELD
+    from likewise.stages.stage import Answered
+
+    qrels = collection.judgements(links=JUDGED_FIELD)
+    _say(f"likewise qrels DIR --links {JUDGED_FIELD} --sample 0 --ids ids.txt > see-also.txt")
+    print("$ likewise run DIR --like ids.txt -k 100 --method … > RUN")
+    print("$ likewise eval --qrels see-also.txt RUN…")
+    print(f"{len(qrels):,} functions as queries; relevant: what their See Also sections name\n")
+    questions = [collection.question(doc_id, qid=doc_id) for doc_id in qrels]
+    runs = []
+    with Progress("like", unit="methods", quiet=quiet) as progress:
+        for method in progress.follow(["tfidf", "bm25", "halves(model=lsi)", "topics(model=ddm)"]):
+            rankings = collection.ranker(method).rank(questions, k=100, threads=0)
+            answered = (
+                Answered(Query(question.qid), ranking)
+                for question, ranking in zip(questions, rankings, strict=True)
+            )
+            runs.append(collection.as_run(answered, name=method))
+    print(compare(runs, qrels, measures="P@10 AP R@100"))
+
+
 def _measure(collection: Collection, *, quiet: bool) -> None:
     from likewise.evaluate import compare
-    from likewise.records import Query
 
     qrels = _judgements(collection)
     _say("likewise run DIR --queries titles.jsonl --method … > RUN")
@@ -102,11 +139,9 @@ def _measure(collection: Collection, *, quiet: bool) -> None:
 
 
 def _judgements(collection: Collection) -> Qrels:
-    from likewise.evaluate.links import qrels_from_links
     from likewise.sources.docstrings import JUDGED_FIELD
 
-    links = ((document.id, document.fields.get(JUDGED_FIELD, [])) for document in collection)
-    return qrels_from_links(links, known=collection)
+    return collection.judgements(links=JUDGED_FIELD)
 
 
 def _without_self(run: Run) -> Run:

@@ -63,6 +63,7 @@ def _info(options: argparse.Namespace) -> None:
     ]
     if info["deleted"]:
         rows.insert(1, ("deleted", f"{info['deleted']:,} (their room is freed by merge)"))
+    rows += [("ageing", f"{one}{'; fit it again' * one.aged}") for one in collection.ageing()]
     if options.check:
         rows.append(("checked", "every file is as it was written"))
     print(info["folder"])
