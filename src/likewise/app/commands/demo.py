@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING
 
 from likewise.app.options import Commands, command
 from likewise.app.progress import Progress
-from likewise.records import Query
 
 if TYPE_CHECKING:
     from likewise.app.library import Collection
@@ -98,6 +97,7 @@ def _decompose(folder: Path, *, quiet: bool) -> None:
 
 def _measure_like(collection: Collection, *, quiet: bool) -> None:
     from likewise.evaluate import compare
+    from likewise.records import Query
     from likewise.sources.docstrings import JUDGED_FIELD
     from likewise.stages.stage import Answered
 
@@ -121,6 +121,7 @@ def _measure_like(collection: Collection, *, quiet: bool) -> None:
 
 def _measure(collection: Collection, *, quiet: bool) -> None:
     from likewise.evaluate import compare
+    from likewise.records import Query
 
     qrels = _judgements(collection)
     _say("likewise run DIR --queries titles.jsonl --method … > RUN")
