@@ -44,7 +44,14 @@ _LOOKED_UP = 10
 # Where a filter leaves fewer than this share of documents, they are scanned one by one.
 _FEW = 0.05
 
-Masks = Sequence[Bools | None]
+
+class Open(NamedTuple):
+    """The documents of each segment that may be answers (None: all), and their share of all."""
+
+    masks: list[Bools | None]
+    share: float
+
+
 _NONE: Ints = np.empty(0, np.int64)
 
 
@@ -88,12 +95,12 @@ class Likeness:
             raise UsageError(f"k must be at least 1, not {k}")
         left_out = omit or [_NONE] * len(asked)
         deep = max(depth, 2 * k) if depth else 0
-        masks = self._masks(allowed)
+        open_docs = self._open(allowed)
 
         def one(i: int) -> Ranking:
             if not again:
-                return self._rank(asked[i], k, deep, masks, left_out[i])
-            return self._rank_again(asked[i], again, k, deep, masks, left_out[i])[0]
+                return self._rank(asked[i], k, deep, open_docs, left_out[i])
+            return self._rank_again(asked[i], again, k, deep, open_docs, left_out[i])[0]
 
         if threads == 1 or len(asked) < 2:
             return [one(i) for i in range(len(asked))]
@@ -118,7 +125,7 @@ class Likeness:
             return asked
         deep = max(depth, 2 * k) if depth else 0
         left_out = _NONE if omit is None else omit
-        return self._rank_again(asked, again, k, deep, self._masks(allowed), left_out)[1]
+        return self._rank_again(asked, again, k, deep, self._open(allowed), left_out)[1]
 
     def parts(self, asked: Asked, doc: int) -> Parts:
         """Take the score of a document apart."""
@@ -142,16 +149,16 @@ class Likeness:
         segment = int(np.searchsorted(bases, doc, "right")) - 1
         return segment, doc - int(bases[segment])
 
-    def _rank(self, asked: Asked, k: int, depth: int, masks: Masks, omit: Ints) -> Ranking:
+    def _rank(self, asked: Asked, k: int, depth: int, allowed: Open, omit: Ints) -> Ranking:
         table = table_of(asked.terms, asked.weights)
         if depth:
-            docs = self._candidates(asked, depth + len(omit), masks)
+            docs = self._candidates(asked, depth + len(omit), allowed)
         else:
-            docs = self._all(asked, table, k + len(omit), masks)
+            docs = self._all(asked, table, k + len(omit), allowed)
         return self._ranked(_without(docs, omit), asked, table, k)
 
     def _rank_again(
-        self, asked: Asked, again: int, k: int, depth: int, masks: Masks, omit: Ints
+        self, asked: Asked, again: int, k: int, depth: int, allowed: Open, omit: Ints
     ) -> tuple[Ranking, Asked]:
         """Rank, and rank once more by what the first answers add to what is asked.
 
@@ -159,10 +166,10 @@ class Likeness:
         """
         table = table_of(asked.terms, asked.weights)
         if not depth:
-            first = self._rank(asked, again, 0, masks, omit)
+            first = self._rank(asked, again, 0, allowed, omit)
             added = self._with_points(asked, first.docs)
-            return self._rank(added, k, 0, masks, omit), added
-        docs = _without(self._candidates(asked, depth + len(omit), masks), omit)
+            return self._rank(added, k, 0, allowed, omit), added
+        docs = _without(self._candidates(asked, depth + len(omit), allowed), omit)
         first = self._ranked(docs, asked, table, again)
         added = self._with_points(asked, first.docs)
         return self._ranked(docs, added, table, k), added
@@ -188,17 +195,19 @@ class Likeness:
         order = np.lexsort((docs, -scores))[:k]
         return Ranking(docs[order], scores[order])
 
-    def _masks(self, allowed: Sequence[Bools] | None) -> Masks:
-        """Mark the documents of each segment that may be answers; None where all may."""
+    def _open(self, allowed: Sequence[Bools] | None) -> Open:
+        """Leave out the documents that are deleted, or do not meet a filter."""
         masks: list[Bools | None] = []
+        n_open = 0
         for i, segment in enumerate(self.collection.segments):
-            mask = None if segment.live.all() else segment.live
+            mask = None if segment.entry.deleted is None else segment.live
             if allowed is not None:
                 mask = allowed[i] if mask is None else mask & allowed[i]
+            n_open += segment.n_docs if mask is None else int(mask.sum())
             masks.append(mask)
-        return masks
+        return Open(masks, n_open / max(self.collection.n_slots, 1))
 
-    def _all(self, asked: Asked, table: Table, k: int, masks: Masks) -> Ints:
+    def _all(self, asked: Asked, table: Table, k: int, allowed: Open) -> Ints:
         """Scan both halves of all documents for those that may be among the k best."""
         found = []
         for i, lot in enumerate(self.view.lots):
@@ -208,20 +217,20 @@ class Likeness:
                 scan_points(lot.codes, lot.scales, point, scores)
             if self.weights.words:
                 scan_words(lot.words, table, self.weights.words, scores)
-            found.append(self._best(i, scores, k, masks[i]))
+            found.append(self._best(i, scores, k, allowed.masks[i]))
         return _joined(found)
 
-    def _candidates(self, asked: Asked, depth: int, masks: Masks) -> Ints:
-        near = self._near(asked, depth, masks) if self.weights.points else _joined([])
+    def _candidates(self, asked: Asked, depth: int, allowed: Open) -> Ints:
+        near = self._near(asked, depth, allowed) if self.weights.points else _joined([])
         if not self.weights.words:
             return near
-        return np.union1d(near, self._having(asked, depth, masks))
+        return np.union1d(near, self._having(asked, depth, allowed))
 
     @cached_property
     def _retriever(self) -> Retriever:
         return Retriever(self.collection, BM25())
 
-    def _having(self, asked: Asked, depth: int, masks: Masks) -> Ints:
+    def _having(self, asked: Asked, depth: int, allowed: Open) -> Ints:
         """Find the documents that have the weightiest of the words asked for."""
         known = np.flatnonzero((asked.weights > 0) & (asked.terms < self.collection.n_terms))
         best = known[np.argsort(-asked.weights[known], kind="stable")[:_LOOKED_UP]]
@@ -229,28 +238,28 @@ class Likeness:
             return _joined([])
         names = self.collection.terms(asked.terms[best])
         query = dict(zip(names, asked.weights[best].tolist(), strict=True))
-        allowed = None
-        if any(mask is not None for mask in masks):
-            segments = zip(masks, self.collection.segments, strict=True)
-            allowed = [segment.live if mask is None else mask for mask, segment in segments]
-        [ranking] = self._retriever.rank([query], k=depth, allowed=allowed)
+        masks = None
+        if allowed.share < 1:
+            segments = zip(allowed.masks, self.collection.segments, strict=True)
+            masks = [segment.live if mask is None else mask for mask, segment in segments]
+        [ranking] = self._retriever.rank([query], k=depth, allowed=masks)
         return ranking.docs
 
-    def _near(self, asked: Asked, depth: int, masks: Masks) -> Ints:
+    def _near(self, asked: Asked, depth: int, allowed: Open) -> Ints:
         """Find the documents whose compact halves are nearest."""
         found = []
         listed: list[int] = []
         finder = self.view.halves.finder
-        if finder is not None and self.view.how is How.EVEN and not _selective(masks):
+        if finder is not None and self.view.how is How.EVEN and allowed.share >= _FEW:
             listed = finder[1]
-            found.append(self._listed(finder[0], listed, asked, depth, masks))
+            found.append(self._listed(finder[0], listed, asked, depth, allowed))
         point = asked.point.astype(np.float32)
         for i, lot in enumerate(self.view.lots):
             if i in listed:
                 continue
             scores = np.empty(len(lot.scales), np.float32)
             scan_points(lot.codes, lot.scales, point, scores)
-            found.append(self._best(i, scores, depth, masks[i]))
+            found.append(self._best(i, scores, depth, allowed.masks[i]))
         docs = _joined(found)
         if len(docs) <= depth:
             return docs
@@ -267,16 +276,18 @@ class Likeness:
         listed: Sequence[int],
         asked: Asked,
         depth: int,
-        masks: Masks,
+        allowed: Open,
     ) -> Ints:
-        rows = finder.propose(asked.point.astype(np.float32)[None, :], depth).rows
+        # Where a filter leaves a third, three times as many have to be proposed.
+        wanted = int(np.ceil(depth / allowed.share))
+        rows = finder.propose(asked.point.astype(np.float32)[None, :], wanted).rows
         sizes = [len(self.view.lots[i].scales) for i in listed]
         bases = np.cumsum([0, *sizes], dtype=np.int64)
         owners = np.searchsorted(bases, rows, "right") - 1
         found = []
         for place, i in enumerate(listed):
             mine = rows[owners == place] - bases[place]
-            mask = masks[i]
+            mask = allowed.masks[i]
             mine = mine if mask is None else mine[mask[mine]]
             found.append(mine + self.collection.bases[i])
         return _joined(found)
@@ -326,12 +337,6 @@ class Likeness:
 
 def _joined(found: list[Ints]) -> Ints:
     return np.concatenate([*found, np.empty(0, np.int64)])
-
-
-def _selective(masks: Masks) -> bool:
-    total = sum(len(mask) for mask in masks if mask is not None)
-    kept = sum(int(mask.sum()) for mask in masks if mask is not None)
-    return kept < _FEW * total
 
 
 def _without(docs: Ints, omit: Ints) -> Ints:

@@ -38,7 +38,7 @@ from likewise.retrieve.explain import Part
 
 # What halves of a score are called, and parts that no word stands for.
 RELATED, OWN = "related words", "own words"
-VECTORS, ROUNDING, BEYOND = "vectors", "rounding", "beyond the question's words"
+VECTORS, ROUNDING, BEYOND = "vectors", "rounding", "nearest answers"
 _TOPIC_WORDS = 6
 _NAMED_BY = 3
 _PAIRED = 20
