@@ -41,6 +41,7 @@ from likewise.retrieve.search import Retriever
 _ROUNDING = 1e-5
 # The own words that candidates are looked up by.
 _LOOKED_UP = 10
+_READ = 50_000
 # Where a filter leaves fewer than this share of documents, they are scanned one by one.
 _FEW = 0.05
 
@@ -233,9 +234,17 @@ class Likeness:
     def _having(self, asked: Asked, depth: int, allowed: Open) -> Ints:
         """Find the documents that have the weightiest of the words asked for."""
         known = np.flatnonzero((asked.weights > 0) & (asked.terms < self.collection.n_terms))
-        best = known[np.argsort(-asked.weights[known], kind="stable")[:_LOOKED_UP]]
-        if not len(best):
+        likely = known[np.argsort(-asked.weights[known], kind="stable")[: 2 * _LOOKED_UP]]
+        doc_freqs, _ = self.collection.frequencies(asked.terms[likely])
+        # What is in very many documents brings no candidates of its own, and takes long to read.
+        left, chosen = _READ, list[int]()
+        for place, doc_freq in zip(likely.tolist(), doc_freqs.tolist(), strict=True):
+            if 0 < doc_freq <= left and len(chosen) < _LOOKED_UP:
+                chosen.append(place)
+                left -= doc_freq
+        if not chosen:
             return _joined([])
+        best = np.array(chosen, np.int64)
         names = self.collection.terms(asked.terms[best])
         query = dict(zip(names, asked.weights[best].tolist(), strict=True))
         masks = None
