@@ -185,7 +185,7 @@ def _add_analysis(parser: argparse.ArgumentParser) -> None:
 
 
 def _index(options: argparse.Namespace) -> None:
-    from likewise.app.library import fit_where_possible
+    from likewise.app.fitting import fit_where_possible
     from likewise.collection.writer import build
     from likewise.models.fitting import read_config
 
@@ -213,7 +213,7 @@ def _index(options: argparse.Namespace) -> None:
 
 
 def _add(options: argparse.Namespace) -> None:
-    from likewise.app.library import keep_up
+    from likewise.app.fitting import keep_up
     from likewise.collection.manifest import read_manifest
     from likewise.collection.writer import Writer
 
@@ -258,7 +258,7 @@ def _delete(options: argparse.Namespace) -> None:
 
 
 def _merge(options: argparse.Namespace) -> None:
-    from likewise.app.library import keep_up
+    from likewise.app.fitting import keep_up
     from likewise.collection.writer import Writer
 
     with Writer(options.collection) as writer, Progress("merge", quiet=options.quiet) as progress:

@@ -70,7 +70,7 @@ def register(commands: Commands) -> None:
 
 
 def _fit(options: argparse.Namespace) -> None:
-    from likewise.app.library import fit_stored
+    from likewise.app.fitting import fit_stored
     from likewise.models.bags import Sample
 
     config, vectors = _config(options), _vectors(options)
