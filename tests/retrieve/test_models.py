@@ -164,8 +164,10 @@ def test_bm25_is_that_of_bm25s_on_made_documents(make):
 
 def test_bm25_is_that_of_bm25s_on_a_real_collection(data, tmp_path):
     import likewise as lw
+    from likewise.text.analysis import Analysis
 
-    lw.index(data / "cran" / "corpus.jsonl", to=tmp_path / "cran.lw")
+    plain = Analysis(title_weight=1)
+    lw.index(data / "cran" / "corpus.jsonl", to=tmp_path / "cran.lw", analysis=plain, model=None)
     from likewise.collection.snapshot import open_snapshot
 
     collection = open_snapshot(tmp_path / "cran.lw")

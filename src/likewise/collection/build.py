@@ -28,11 +28,10 @@ from likewise.compiled import Bytes, Ints, Offsets
 from likewise.errors import StorageError
 from likewise.records import Document
 from likewise.text.analysis import encode
-from likewise.text.chunks import Chunks, cut, repeat_starts
+from likewise.text.chunks import Chunks, cut, repeat_first
 from likewise.text.lexicon import Lexicon
 from likewise.text.table import Strings, make_slots
 
-_BLANK_LINE = "\n\n"
 _BATCH_BYTES = 1 << 20
 _BATCH_DOCS = 4096
 _BYTES_PER_DOC = 64
@@ -66,7 +65,7 @@ class Prepared(NamedTuple):
 
 def content(document: Document) -> str:
     """Give the text that is analysed: the title, then the text after a blank line."""
-    return f"{document.title}{_BLANK_LINE}{document.text}" if document.title else document.text
+    return f"{document.title}\n\n{document.text}" if document.title else document.text
 
 
 def prepare(
@@ -107,8 +106,8 @@ def _batches(documents: Iterable[Document]) -> Iterator[list[Document]]:
 def _prepare(documents: list[Document], title_weight: int) -> Prepared:
     chunks = cut([encode(content(document)) for document in documents])
     if title_weight > 1:
-        sizes = [len(encode(document.title + _BLANK_LINE)) for document in documents]
-        chunks = repeat_starts(chunks, np.array(sizes, np.int64), title_weight)
+        titles = cut([encode(document.title) for document in documents])
+        chunks = repeat_first(chunks, np.diff(titles.token_bounds), title_weight)
     return Prepared(documents, chunks, compress(documents))
 
 

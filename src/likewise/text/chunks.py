@@ -106,16 +106,11 @@ def cut(texts: list[bytes]) -> Chunks:
     return Chunks(tokens, token_bounds, owners, Strings(arena, offsets), sentences, sentence_bounds)
 
 
-def repeat_starts(chunks: Chunks, sizes: Ints, times: int) -> Chunks:
-    """Count the tokens of the first sentences of each text several times.
-
-    These are the sentences that end within the first `sizes` bytes of a text.
-    """
-    ends = np.concatenate([[0], np.cumsum(chunks.sentences, dtype=np.int64)])
-    texts = np.repeat(np.arange(len(sizes)), np.diff(chunks.sentence_bounds))
-    firsts = ends[chunks.sentence_bounds[:-1]]
-    at_start = ends[1:] - firsts[texts] <= sizes[texts]
-    repeats = np.where(at_start[chunks.token_sentences], times, 1)
+def repeat_first(chunks: Chunks, firsts: Ints, times: int) -> Chunks:
+    """Count the first tokens of each text, so many of each, several times."""
+    sizes = np.diff(chunks.token_bounds)
+    places = np.arange(len(chunks.tokens)) - np.repeat(chunks.token_bounds[:-1], sizes)
+    repeats = np.where(places < np.repeat(firsts, sizes), times, 1)
     bounds = np.concatenate([[0], np.cumsum(repeats)])[chunks.token_bounds]
     return chunks._replace(
         tokens=np.repeat(chunks.tokens, repeats),
