@@ -9,7 +9,14 @@ from hypothesis import strategies as st
 
 import likewise as lw
 from likewise.errors import UsageError
-from likewise.like.kernels import scan_points, scan_words, score_points, score_words, table_of
+from likewise.like.kernels import (
+    scan_points,
+    scan_rows,
+    scan_words,
+    score_points,
+    score_words,
+    table_of,
+)
 from likewise.like.likeness import Likeness
 from likewise.like.question import of_doc, of_text
 from likewise.like.store import Weights, make_halves
@@ -180,6 +187,9 @@ def test_kernels_equal_numpy(seed, n_docs, width, n_asked):
     scan_points(*coded, query.astype(np.float32), out)
     assert out == pytest.approx(expected, abs=1e-3)
     chosen = generator.integers(0, n_docs, 10)
+    few = np.empty(10, np.float32)
+    scan_rows(chosen, *coded, query.astype(np.float32), few)
+    assert few == pytest.approx(expected[chosen], abs=1e-3)
     some = np.empty(10)
     score_points(chosen, *coded, query, some)
     assert some == pytest.approx(expected[chosen], abs=1e-9)

@@ -22,14 +22,19 @@ def read_questions(collection: Collection, file: str) -> list[Question]:
     A JSONL document that the collection has by the same id is left out of its own answers.
     """
     if _is_jsonl(file):
-        return [_outside(collection, document) for document in open_source(file, format="jsonl")]
-    ids = [line for line in (raw.rstrip("\r") for raw in read_text(file).split("\n")) if line]
-    if not ids:
+        source = open_source(file, format="jsonl")
+        questions = [_outside(collection, document) for document in source]
+    else:
+        lines = (line.rstrip("\r") for line in read_text(file).split("\n"))
+        questions = [collection.question(doc_id, qid=doc_id) for doc_id in lines if doc_id]
+    if not questions:
         raise UsageError(f"{file} names no document: an id a line, or JSONL with id and text")
-    if len(set(ids)) < len(ids):
-        twice = next(doc_id for doc_id in ids if ids.count(doc_id) > 1)
-        raise UsageError(f"{file} names {twice!r} more than once")
-    return [collection.question(doc_id, qid=doc_id) for doc_id in ids]
+    seen: set[str] = set()
+    for question in questions:
+        if question.qid in seen:
+            raise UsageError(f"{file} names {question.qid!r} more than once")
+        seen.add(question.qid)
+    return questions
 
 
 def _outside(collection: Collection, document: Document) -> Question:

@@ -8,20 +8,19 @@ from typing import Any
 
 import numpy as np
 
-from likewise.collection.snapshot import Snapshot
 from likewise.compiled import Doubles
 from likewise.errors import UsageError
 from likewise.evaluate.measures import evaluate
 from likewise.evaluate.trec import Qrels, Run
 from likewise.like.likeness import Likeness
-from likewise.like.question import of_doc
+from likewise.like.methods import ByHalves
+from likewise.like.question import Question, of_doc
 from likewise.like.store import Weights
 from likewise.like.view import View
 
 GRID = (0.0, 0.25, 0.5, 0.75, 1.0, 1.5, 2.0, 3.0, 4.0)
 MEASURE = "AP@100"
 _FOLDS = 5
-_DEPTH = 100
 _LEAST_QUERIES = 10
 
 
@@ -67,7 +66,10 @@ def learn_weights(
     seed: int = 0,
     threads: int = 1,
 ) -> Learnt:
-    """Choose how much own words count, by judgements whose queries are documents by id."""
+    """Choose how much own words count, by judgements whose queries are documents by id.
+
+    Documents are ranked as `like` does by default.
+    """
     collection = view.halves.collection
     qids = [qid for qid in qrels if qrels.relevant(qid)]
     if len(qids) < _LEAST_QUERIES:
@@ -76,15 +78,27 @@ def learn_weights(
             "are needed to learn from"
         )
     weights = sorted({*grid, now.words})
+    docs = [collection.find_doc(qid) for qid in qids]
+    questions = [
+        Question(qid, (of_doc(collection, doc),)) for qid, doc in zip(qids, docs, strict=True)
+    ]
+    asked = [view.ask(*question.like[0]) for question in questions]
+
+    def run(weight: float) -> Run:
+        likeness = Likeness(view, Weights(now.points, weight))
+        omit = [question.docs for question in questions]
+        how = ByHalves()
+        rankings = likeness.rank(
+            asked, k=100, depth=how.depth, again=how.again, omit=omit, threads=threads
+        )
+        found = Run(str(weight))
+        for qid, ranking in zip(qids, rankings, strict=True):
+            doc_ids = collection.doc_ids(ranking.docs)
+            found.add(qid, zip(doc_ids, ranking.scores.tolist(), strict=True))
+        return found
+
     values: Doubles = np.stack(
-        [
-            evaluate(
-                _run(collection, view, Weights(now.points, words=weight), qids, threads),
-                qrels,
-                measures=MEASURE,
-            ).values[0]
-            for weight in weights
-        ]
+        [evaluate(run(weight), qrels, measures=MEASURE).values[0] for weight in weights]
     )
     fold_of = np.random.default_rng(seed).permutation(len(qids)) % min(folds, len(qids))
     validated = np.empty(len(qids))
@@ -100,18 +114,3 @@ def learn_weights(
         validated=float(validated.mean()),
         before=float(means[weights.index(now.words)]),
     )
-
-
-def _run(
-    collection: Snapshot, view: View, weights: Weights, qids: Sequence[str], threads: int
-) -> Run:
-    likeness = Likeness(view, weights)
-    docs = [collection.find_doc(qid) for qid in qids]
-    asked = [view.ask(*of_doc(collection, doc)) for doc in docs]
-    omit = [np.array([doc], np.int64) for doc in docs]
-    run = Run(str(weights.words))
-    rankings = likeness.rank(asked, k=100, depth=_DEPTH, omit=omit, threads=threads)
-    for qid, ranking in zip(qids, rankings, strict=True):
-        doc_ids = collection.doc_ids(ranking.docs)
-        run.add(qid, zip(doc_ids, ranking.scores.tolist(), strict=True))
-    return run

@@ -8,6 +8,8 @@ from typing import Any
 from likewise.errors import UsageError
 from likewise.evaluate.trec import Qrels
 
+_MOST_JUDGEMENTS = 20_000_000
+
 
 def qrels_from_links(
     pairs: Iterable[tuple[str, Iterable[str]]], *, known: Container[str] | None = None
@@ -43,8 +45,15 @@ def qrels_from_labels(labels: Mapping[str, Any], *, wanted: Collection[str] | No
     for doc_id, its in mine.items():
         for label in its:
             having.setdefault(label, []).append(doc_id)
+    asking = mine if wanted is None else wanted
+    n = sum(len(having[label]) for doc_id in asking for label in mine[doc_id])
+    if n > _MOST_JUDGEMENTS:
+        raise UsageError(
+            f"{n:,} pairs of documents share a label, and {_MOST_JUDGEMENTS:,} fit: take fewer "
+            "documents as queries (--sample), or a field whose values fewer documents share"
+        )
     qrels = Qrels()
-    for doc_id in mine if wanted is None else wanted:
+    for doc_id in asking:
         same = dict.fromkeys(other for label in mine[doc_id] for other in having[label])
         for other in same:
             if other != doc_id:

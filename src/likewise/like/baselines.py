@@ -127,7 +127,14 @@ class ByExample(ABC, Generic[Taken]):
         with ThreadPoolExecutor(threads or os.cpu_count() or 1) as pool:
             return list(pool.map(one, questions))
 
-    def explain(self, question: Question, doc: int) -> list[Part]:
+    def explain(
+        self,
+        question: Question,
+        doc: int,
+        *,
+        k: int = 10,
+        allowed: Sequence[Bools] | None = None,
+    ) -> list[Part]:
         """Split the score of a document into parts that add up to it, the largest first."""
         totals: dict[str, float] = {}
         for example, weight in combine(question):

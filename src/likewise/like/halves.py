@@ -130,7 +130,8 @@ def halve_all(
     watch: Watch | None = None,
 ) -> Iterator[Halves]:
     """Work out the halves of many documents, some thousands at a time."""
-    for start in range(0, len(docs), _DOCS_AT_ONCE):
+    # A segment of no documents has halves of none.
+    for start in range(0, max(len(docs), 1), _DOCS_AT_ONCE):
         block = docs[start : start + _DOCS_AT_ONCE]
         yield halve(collection, model, block, words=words, threads=threads)
         if watch:

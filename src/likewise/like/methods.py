@@ -168,9 +168,16 @@ class HalvesRanker:
             threads=threads,
         )
 
-    def explain(self, question: Question, doc: int) -> list[Part]:
+    def explain(
+        self,
+        question: Question,
+        doc: int,
+        *,
+        k: int = 10,
+        allowed: Sequence[Bools] | None = None,
+    ) -> list[Part]:
         """Split the score of a document into parts that add up to it, the largest first."""
-        return self.reasons(question, [doc])[0].parts
+        return self.reasons(question, [doc], k=k, allowed=allowed)[0].parts
 
     def reasons(
         self,
@@ -258,7 +265,8 @@ class RankLike(Stage):
 
     def explain(self, query: Query, doc: int) -> list[Part]:
         """Split a score."""
-        return self._ranker.explain(self._question(query), doc)
+        question = self._question(query)
+        return self._ranker.explain(question, doc, k=self.k, allowed=self._allowed)
 
     def _question(self, query: Query) -> Question:
         return Question(query.qid, (of_text(self._collection, query.text),))

@@ -64,8 +64,15 @@ class Ranker(Protocol):
         """
         ...
 
-    def explain(self, question: Question, doc: int) -> list[Part]:
-        """Split the score of a document into parts that add up to it, the largest first."""
+    def explain(
+        self,
+        question: Question,
+        doc: int,
+        *,
+        k: int = 10,
+        allowed: Sequence[Bools] | None = None,
+    ) -> list[Part]:
+        """Split the score of a document, ranked with these, into parts that add up to it."""
         ...
 
 

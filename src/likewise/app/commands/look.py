@@ -20,7 +20,7 @@ examples:
 _SHOW_MANUAL = """\
 examples:
   likewise show papers.lw 1999-17
-  likewise show papers.lw 1999-17 --terms       how the document was analysed
+  likewise show papers.lw 1999-17 --terms       how it was analysed (a title's words count more)
   likewise show papers.lw 1999-17 --sentences   a sentence a line
 """
 
