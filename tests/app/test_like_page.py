@@ -1,5 +1,4 @@
 import re
-from html.parser import HTMLParser
 
 import pytest
 from hypothesis import example, given
@@ -11,6 +10,8 @@ from likewise.like.reasons import Reasons, TermReason, TopicReason, WordReason
 from likewise.models.colour import harmless
 from likewise.text.analysis import Analysis, Analyzer
 
+from .browser import Reader
+
 ANALYZER = Analyzer(Analysis())
 SHARES = {
     "wing": Share(0.0, 0.30, 3),
@@ -20,27 +21,6 @@ SHARES = {
     "drag": Share(-0.1, 0.0, 3),
 }
 HOSTILE = '</title><script src="//x">"><img src=x onerror=y> & \x00\x1b\u202e'
-
-
-class Reader(HTMLParser):
-    """The text and the tags of a page, as a browser sees them."""
-
-    def __init__(self, source):
-        super().__init__()
-        self.text, self.tags, self.open = "", [], []
-        self.feed(source)
-        self.close()
-
-    def handle_starttag(self, tag, attributes):
-        self.tags.append((tag, dict(attributes)))
-        if tag not in ("meta", "br"):
-            self.open.append(tag)
-
-    def handle_endtag(self, tag):
-        assert self.open.pop() == tag
-
-    def handle_data(self, data):
-        self.text += data
 
 
 def passages(text, shares):

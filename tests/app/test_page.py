@@ -1,5 +1,4 @@
 import re
-from html.parser import HTMLParser
 
 import pytest
 from hypothesis import example, given
@@ -18,6 +17,8 @@ from likewise.models.colour import (
 from likewise.models.reading import Word
 from likewise.text.analysis import Analysis, Analyzer
 
+from .browser import Reader
+
 ANALYZER = Analyzer(Analysis())
 ROUTES = {
     "wing": Route(0.9, 0.05, 0.05, 3),
@@ -25,27 +26,6 @@ ROUTES = {
     "paper": Route(0.1, 0.2, 0.7, 0),
     "heat": Route(0.9, 0.1, 0.0, 8),
 }
-
-
-class Reader(HTMLParser):
-    """The text and the tags of a page, as a browser sees them."""
-
-    def __init__(self, source):
-        super().__init__()
-        self.text, self.tags, self.open = "", [], []
-        self.feed(source)
-        self.close()
-
-    def handle_starttag(self, tag, attributes):
-        self.tags.append((tag, dict(attributes)))
-        if tag not in ("meta", "br"):
-            self.open.append(tag)
-
-    def handle_endtag(self, tag):
-        assert self.open.pop() == tag
-
-    def handle_data(self, data):
-        self.text += data
 
 
 def decomposition(text, label="flight"):

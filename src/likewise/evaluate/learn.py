@@ -18,7 +18,7 @@ from likewise.like.question import Question, of_doc
 from likewise.like.store import Weights
 from likewise.like.view import View
 
-GRID = (0.0, 0.25, 0.5, 0.75, 1.0, 1.5, 2.0, 3.0, 4.0)
+GRID = (0.0, 0.25, 0.5, 1.0, 1.5, 2.0, 3.0, 4.0, 6.0, 8.0)
 MEASURE = "AP@100"
 _FOLDS = 5
 _LEAST_QUERIES = 10
