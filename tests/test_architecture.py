@@ -12,6 +12,7 @@ import likewise
 SOURCE = Path(likewise.__file__).parent
 # A room may use those before it, and what stands outside all rooms.
 ROOMS = [
+    "draw",
     "text",
     "sources",
     "collection",
@@ -19,6 +20,7 @@ ROOMS = [
     "models",
     "retrieve",
     "stages",
+    "expand",
     "like",
     "evaluate",
     "app",

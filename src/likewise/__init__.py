@@ -27,6 +27,10 @@ if TYPE_CHECKING:
         write_run,
     )
     from likewise.evaluate.fusion import fuse_runs
+    from likewise.evaluate.risk import measure_risk
+    from likewise.expand.feedback import KL, RM1, RM3, Bo1, Rocchio
+    from likewise.expand.ranked import RankedRM
+    from likewise.expand.robust import Robust
     from likewise.like.near import Near
     from likewise.models.bags import Sample
     from likewise.models.ddm import DDM, LDA
@@ -61,6 +65,10 @@ _ROOMS = {
         "write_run",
     ),
     "likewise.evaluate.fusion": ("fuse_runs",),
+    "likewise.evaluate.risk": ("measure_risk",),
+    "likewise.expand.feedback": ("KL", "RM1", "RM3", "Bo1", "Rocchio"),
+    "likewise.expand.ranked": ("RankedRM",),
+    "likewise.expand.robust": ("Robust",),
     "likewise.like.near": ("Near",),
     "likewise.models.bags": ("Sample",),
     "likewise.models.ddm": ("DDM", "LDA"),
@@ -81,13 +89,17 @@ _HOME = {name: room for room, names in _ROOMS.items() for name in names}
 __all__ = [
     "BM25",
     "DDM",
+    "KL",
     "LDA",
     "LSI",
+    "RM1",
+    "RM3",
     "TFIDF",
     "Analysis",
     "Answer",
     "Answered",
     "Answers",
+    "Bo1",
     "Collection",
     "Columns",
     "Cut",
@@ -100,8 +112,11 @@ __all__ = [
     "Qrels",
     "Query",
     "QueryLikelihood",
+    "RankedRM",
     "Ranking",
     "Resources",
+    "Robust",
+    "Rocchio",
     "Run",
     "Sample",
     "Stage",
@@ -112,6 +127,7 @@ __all__ = [
     "fuse",
     "fuse_runs",
     "index",
+    "measure_risk",
     "nearest_certified",
     "open",
     "open_neighbours",

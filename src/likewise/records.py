@@ -19,15 +19,29 @@ class Document(NamedTuple):
     place: str = ""
 
 
+class Expansion(NamedTuple):
+    """What was made of a query: how, and from which terms.
+
+    `left` says why a query was left alone, `note` what was done otherwise than asked for.
+    """
+
+    method: str
+    before: Mapping[str, float]
+    left: str = ""
+    note: str = ""
+
+
 class Query(NamedTuple):
     """A question: its text, or (where an earlier stage or the user chose them) weighted terms.
 
     `terms` are analysed terms, as the collection stores them; where given they replace the text.
+    `expansion` tells where terms come from that the user did not give.
     """
 
     qid: str
     text: str = ""
     terms: Mapping[str, float] | None = None
+    expansion: Expansion | None = None
 
 
 class Ranking(NamedTuple):

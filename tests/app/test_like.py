@@ -7,8 +7,8 @@ import shutil
 import pytest
 
 import likewise as lw
+from likewise.app.asking import BY_LIKENESS
 from likewise.app.cli import main
-from likewise.app.library import _BY_LIKENESS
 from likewise.collection.writer import Writer
 from likewise.errors import UsageError
 from likewise.evaluate import links
@@ -268,7 +268,7 @@ def test_a_collection_of_nothing_is_like_nothing(fields, tmp_path):
 
 
 def test_methods_of_likeness_are_known_without_importing_them():
-    assert METHODS_OF_LIKENESS.keys() - RETRIEVAL.keys() == _BY_LIKENESS
+    assert METHODS_OF_LIKENESS.keys() - RETRIEVAL.keys() == BY_LIKENESS
 
 
 def test_too_many_judgements_are_refused(monkeypatch):

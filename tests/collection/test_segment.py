@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from likewise.collection.segment import find_rows
+from likewise.collection.segment import count_terms, find_rows
 from likewise.collection.snapshot import open_snapshot
 from likewise.collection.writer import Writer, build
 from likewise.errors import DamagedError
@@ -72,3 +72,23 @@ def test_only_bulky_files_wait_for_a_check(folder, monkeypatch, name, bulky):
     else:
         with pytest.raises(DamagedError, match=name):
             open_snapshot(folder)
+
+
+@pytest.mark.parametrize("share", [0.3, 1.0])
+def test_frequencies_are_those_of_the_rows(share):
+    generator = np.random.default_rng(7)
+    held = np.flatnonzero(generator.random(200) < share).astype(np.uint32)
+    entry_bounds = np.cumsum([0, *generator.integers(1, 3, len(held))]).astype(np.uint32)
+    starts = np.cumsum([0, *generator.integers(1, 9, entry_bounds[-1])]).astype(np.uint32)
+    freqs = generator.integers(1, 99, len(held)).astype(np.uint32)
+    terms = np.array([-1, 500, *generator.permutation(220)])
+    rows = np.minimum(np.searchsorted(held, terms), len(held) - 1)
+    known = held[rows] == terms
+    sizes = starts[entry_bounds[rows + 1]].astype(np.int64) - starts[entry_bounds[rows]]
+    doc_freqs, term_freqs = count_terms(terms, held, freqs, entry_bounds, starts)
+    assert doc_freqs.tolist() == np.where(known, sizes, 0).tolist()
+    assert term_freqs.tolist() == np.where(known, freqs[rows], 0).tolist()
+    nothing = np.empty(0, np.uint32)
+    empty = count_terms(terms, nothing, nothing, np.zeros(1, np.uint32), np.zeros(1, np.uint32))
+    assert not empty[0].any()
+    assert not empty[1].any()

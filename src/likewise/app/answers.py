@@ -10,6 +10,7 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, overload
 
 from likewise.errors import MissingExtra
+from likewise.records import Query
 from likewise.retrieve.explain import Part
 
 if TYPE_CHECKING:
@@ -48,13 +49,67 @@ class Answer:
         return values
 
 
+@dataclass(frozen=True)
+class Expanded:
+    """What an expander made of a query: all its terms with their weights, and why no more.
+
+    `asked` are those that the user gave, `added` the new ones, the weightiest first; `left` says
+    why a query was left alone, `note` what was done otherwise than asked for.
+    """
+
+    method: str
+    asked: Mapping[str, float]
+    added: Mapping[str, float]
+    left: str = ""
+    note: str = ""
+
+    @classmethod
+    def of(cls, query: Query) -> Expanded:
+        """Read what a query carries."""
+        assert query.expansion is not None
+        method, before, left, note = query.expansion
+        terms = query.terms or {}
+        return cls(
+            method,
+            {term: weight for term, weight in terms.items() if term in before},
+            {term: weight for term, weight in terms.items() if term not in before},
+            left,
+            note,
+        )
+
+    def __str__(self) -> str:
+        if self.left:
+            return f"not expanded by {self.method}: {self.left}"
+        added = _weighted(self.added) or "no new term"
+        lines = [f"{self.method}: {_weighted(self.asked)}", f"+ {added}"]
+        return "\n".join([*lines, f"({self.note})"] if self.note else lines)
+
+    def to_json(self) -> dict[str, Any]:
+        """Give plain values."""
+        return {
+            "method": self.method,
+            "asked": dict(self.asked),
+            "added": dict(self.added),
+            "left_alone": self.left or None,
+            "note": self.note or None,
+        }
+
+
 class Answers(Sequence[Answer]):
     """The answers to one query, best first; prints as a table."""
 
-    def __init__(self, answers: Sequence[Answer], *, query: str = "", method: str = "") -> None:
+    def __init__(
+        self,
+        answers: Sequence[Answer],
+        *,
+        query: str = "",
+        method: str = "",
+        expanded: Expanded | None = None,
+    ) -> None:
         self._answers = tuple(answers)
         self.query = query
         self.method = method
+        self.expanded = expanded
 
     def __len__(self) -> int:
         return len(self._answers)
@@ -66,7 +121,7 @@ class Answers(Sequence[Answer]):
     def __getitem__(self, i: int | slice) -> Answer | Answers:
         """Give one answer, or some of them."""
         if isinstance(i, slice):
-            return Answers(self._answers[i], query=self.query, method=self.method)
+            return self._with(self._answers[i])
         return self._answers[i]
 
     def __str__(self) -> str:
@@ -105,17 +160,26 @@ class Answers(Sequence[Answer]):
             replace(answer, explanation=parts, reasons=reasons)
             for answer, (parts, reasons) in zip(self._answers, explanations, strict=True)
         ]
-        return Answers(answers, query=self.query, method=self.method)
+        return self._with(answers)
+
+    def grown(self, query: Query) -> Answers:
+        """Give the same answers with what was made of the query."""
+        return Answers(
+            self._answers, query=self.query, method=self.method, expanded=Expanded.of(query)
+        )
+
+    def _with(self, answers: Sequence[Answer]) -> Answers:
+        return Answers(answers, query=self.query, method=self.method, expanded=self.expanded)
 
     def to_json(self) -> dict[str, Any]:
         """Give plain values."""
-        return {
-            "query": self.query,
-            "method": self.method,
-            "answers": [
-                {"rank": rank} | answer.to_json() for rank, answer in enumerate(self._answers, 1)
-            ],
-        }
+        values: dict[str, Any] = {"query": self.query, "method": self.method}
+        if self.expanded:
+            values["expansion"] = self.expanded.to_json()
+        values["answers"] = [
+            {"rank": rank} | answer.to_json() for rank, answer in enumerate(self._answers, 1)
+        ]
+        return values
 
     def to_frame(self) -> pandas.DataFrame:
         """Give a pandas DataFrame: rank, doc_id, score, title, and a column for each field."""
@@ -157,6 +221,10 @@ def _parts(parts: Sequence[Part]) -> str:
         shown.append(Part(f"{n_more} more", more))
     signed = (f"{'-' if score < 0 else '+'} {term} {abs(score):.4f}" for term, score in shown)
     return " ".join(signed).removeprefix("+ ")
+
+
+def _weighted(terms: Mapping[str, float]) -> str:
+    return ", ".join(f"{one_line(term)} {weight:.3f}" for term, weight in terms.items())
 
 
 def one_line(text: str) -> str:

@@ -19,6 +19,8 @@ from likewise.app.commands import (
     like,
     look,
     neighbours,
+    perturb,
+    risk,
 )
 from likewise.errors import LikewiseError, UsageError
 
@@ -48,7 +50,8 @@ def parser() -> argparse.ArgumentParser:
     )
     top.add_argument("--version", action="version", version=f"likewise {__version__}")
     commands = top.add_subparsers(title="commands", metavar="COMMAND", required=True)
-    for kind in (build, look, like, ask, fit, decompose, neighbours, fuse, judge, demo):
+    rooms = (build, look, like, ask, perturb, fit, decompose, neighbours, fuse, judge, risk, demo)
+    for kind in rooms:
         kind.register(commands)
     return top
 

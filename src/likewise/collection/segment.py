@@ -14,7 +14,7 @@ from likewise.collection.files import check_content, check_size, map_array
 from likewise.collection.forward import decode_sentences
 from likewise.collection.manifest import SegmentEntry
 from likewise.collection.postings import Postings
-from likewise.compiled import Bools, Bytes, Ids, Ints, Offsets
+from likewise.compiled import Bools, Bytes, Ids, Ints, Offsets, kernel
 from likewise.text.table import Strings, find
 
 # Bulky contents above this size are checked by `check` only: mapping would otherwise mean reading
@@ -70,18 +70,14 @@ class Segment:
 
     def frequencies(self, terms: Ints) -> tuple[Ints, Ints]:
         """Count the documents and the occurrences of terms, deleted documents left out."""
-        rows = find_rows(self.postings.terms, terms)
-        known = rows >= 0
-        rows = np.where(known, rows, 0)
-        doc_freqs = np.zeros(len(terms), np.int64)
-        term_freqs = np.zeros(len(terms), np.int64)
-        if len(self.postings.terms):
-            bounds = self.postings.entry_bounds.astype(np.int64) if len(terms) > 64 else None
-            first = self.postings.entry_bounds[rows] if bounds is None else bounds[rows]
-            last = self.postings.entry_bounds[rows + 1] if bounds is None else bounds[rows + 1]
-            sizes = self.postings.starts[last].astype(np.int64) - self.postings.starts[first]
-            doc_freqs = np.where(known, sizes, 0)
-            term_freqs = np.where(known, self.postings.term_freqs[rows].astype(np.int64), 0)
+        held = self.postings
+        doc_freqs, term_freqs = count_terms(
+            terms.astype(np.int64, copy=False),
+            held.terms,
+            held.term_freqs,
+            held.entry_bounds,
+            held.starts,
+        )
         dead, dead_docs, dead_counts = self._deleted_terms
         if len(dead):
             rows = find_rows(dead, terms)
@@ -115,6 +111,31 @@ class Segment:
             map_array(folder / "doc-freqs.npy"),
             map_array(folder / "term-freqs.npy"),
         )
+
+
+@kernel
+def count_terms(
+    terms: Ints, held: Offsets, freqs: Offsets, entry_bounds: Offsets, starts: Offsets
+) -> tuple[Ints, Ints]:
+    """Look up the document and total frequencies of terms, 0 for those that are not held.
+
+    Equals `starts[entry_bounds[rows + 1]] - starts[entry_bounds[rows]]` and `freqs[rows]`, with
+    `rows = np.searchsorted(held, terms)`.
+    """
+    doc_freqs = np.zeros(len(terms), np.int64)
+    term_freqs = np.zeros(len(terms), np.int64)
+    n = len(held)
+    for i in range(len(terms)):
+        # A first segment holds every term up to its last, so that most stand at their number.
+        row = terms[i]
+        if row < 0 or row >= n or np.int64(held[row]) != terms[i]:
+            row = np.searchsorted(held, terms[i])
+            if row == n or np.int64(held[row]) != terms[i]:
+                continue
+        first, last = np.int64(entry_bounds[row]), np.int64(entry_bounds[row + 1])
+        doc_freqs[i] = np.int64(starts[last]) - np.int64(starts[first])
+        term_freqs[i] = freqs[row]
+    return doc_freqs, term_freqs
 
 
 def find_rows(ascending: Offsets | Ints, values: Ints) -> Ints:

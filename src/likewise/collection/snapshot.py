@@ -85,12 +85,20 @@ class Snapshot:
 
     def terms(self, numbers: Ints | Ids) -> list[str]:
         """Give the terms of numbers."""
-        firsts = [segment.entry.first_term for segment in self.segments]
+        numbers = numbers.astype(np.int64)
+        if len(numbers) and numbers.view(np.uint64).max() >= self.n_terms:
+            raise IndexError(f"{self.folder}: terms are numbered from 0 to {self.n_terms - 1}")
+        if len(self.segments) == 1:
+            return [term.decode() for term in self.segments[0].terms.take(numbers).all()]
+        firsts = np.array([segment.entry.first_term for segment in self.segments])
         owners = np.searchsorted(firsts, numbers, "right") - 1
-        return [
-            self.segments[owner].terms.at(int(number) - firsts[owner]).decode()
-            for owner, number in zip(owners.tolist(), numbers.tolist(), strict=True)
-        ]
+        out = [""] * len(numbers)
+        for owner in set(owners.tolist()):
+            places = np.flatnonzero(owners == owner)
+            its = self.segments[owner].terms.take(numbers[places] - firsts[owner])
+            for place, term in zip(places.tolist(), its.all(), strict=True):
+                out[place] = term.decode()
+        return out
 
     def frequencies(self, terms: Ints) -> tuple[Ints, Ints]:
         """Count the documents and the occurrences of terms."""
@@ -163,10 +171,14 @@ class Snapshot:
 
     def lengths(self, docs: Ints) -> Ints:
         """Give the numbers of terms of documents."""
-        return np.array(
-            [segment.lengths[local] for segment, local in map(self._locate, docs.tolist())],
-            np.int64,
-        )
+        if len(self.segments) == 1:
+            return self.segments[0].lengths[docs].astype(np.int64)
+        owners = np.searchsorted(self.bases, docs, "right") - 1
+        out = np.empty(len(docs), np.int64)
+        for owner in set(owners.tolist()):
+            mine = owners == owner
+            out[mine] = self.segments[owner].lengths[docs[mine] - self.bases[owner]]
+        return out
 
     def sentences(self, doc: int) -> list[str]:
         """Give the sentences of a document, which together are its title and text."""
@@ -177,6 +189,9 @@ class Snapshot:
 
     def term_counts(self, docs: Ints) -> TermCounts:
         """Give the term counts of documents."""
+        if len(self.segments) == 1:
+            [segment] = self.segments
+            return TermCounts(*decode(segment.forward, segment.forward_offsets, docs))
         owners = np.searchsorted(self.bases, docs, "right") - 1
         sizes = np.zeros(len(docs), np.int64)
         pieces = {}

@@ -13,11 +13,14 @@ if TYPE_CHECKING:
     from likewise.evaluate.report import Cell, Comparison
 
 WIDTH = 100
+TESTED = (
+    "† randomisation test, ‡ t-test: p < .05. Tests are paired and two-sided; p is Holm-corrected."
+)
 
-_NONE = "–"
+NONE = "–"
 _GAP = "  "
 # Names are cut no shorter than it takes to have all measures beside each other, if that is enough.
-_NAME_WIDTHS = (24, 20, 16, 12)
+NAME_WIDTHS = (24, 20, 16, 12)
 
 
 def single_table(comparison: Comparison) -> str:
@@ -26,9 +29,9 @@ def single_table(comparison: Comparison) -> str:
     body = [["measure", "mean", "95% interval"]]
     for cell in row:
         low, high = cell.interval
-        interval = _NONE if math.isnan(low) else f"{low:.4f} – {high:.4f}"
+        interval = NONE if math.isnan(low) else f"{low:.4f} – {high:.4f}"
         body.append([cell.measure, f"{cell.mean:.4f}", interval])
-    lines = [_printable(row[0].run), *_aligned(body), "", *_notes(comparison)]
+    lines = [_printable(row[0].run), *align(body), "", *notes_of(comparison)]
     lines.append("95% interval: bootstrap over the queries.")
     return "\n".join(lines)
 
@@ -36,37 +39,37 @@ def single_table(comparison: Comparison) -> str:
 def comparison_table(comparison: Comparison) -> str:
     """Several runs: a row a run; measures that do not fit beside each other follow below."""
     columns = [
-        [measure, *_column(cells)]
+        [measure, *column_of(cells)]
         for measure, *cells in zip(comparison.measures, *comparison.cells, strict=True)
     ]
     first = [row[0].difference for row in comparison.cells]
     extra = [
         ["+/−", *(f"{d.changes.helped}/{d.changes.hurt}" if d else "" for d in first)],
-        ["p", *(_p(d.p_randomisation_holm) if d else "" for d in first)],
+        ["p", *(shown_p(d.p_randomisation_holm) if d else "" for d in first)],
     ]
     # The changes are those of the first measure, so they stand right beside it.
     columns[1:1] = extra
     tries = (
-        _blocks(["run", *(_short(name, width) for name in comparison.runs)], columns)
-        for width in _NAME_WIDTHS
+        in_blocks(["run", *(short_name(name, width) for name in comparison.runs)], columns)
+        for width in NAME_WIDTHS
     )
     lines = []
     for block in min(tries, key=lambda blocks: len(blocks) > 1):
-        lines += [*_aligned([list(row) for row in zip(*block, strict=True)]), ""]
+        lines += [*align([list(row) for row in zip(*block, strict=True)]), ""]
     measure = comparison.measures[0]
     return "\n".join(
         [
             *lines,
-            *_notes(comparison),
-            f"%: difference to {_short(comparison.baseline)}, the baseline.",
+            *notes_of(comparison),
+            f"%: difference to {short_name(comparison.baseline)}, the baseline.",
             f"+/−: queries helped and hurt in {measure}; p: of its randomisation test.",
-            "† randomisation test, ‡ t-test: p < .05. Tests are paired and two-sided; p is "
-            "Holm-corrected.",
+            TESTED,
         ]
     )
 
 
-def _notes(comparison: Comparison) -> list[str]:
+def notes_of(comparison: Comparison) -> list[str]:
+    """Tell what is counted, and what is not."""
     n_queries = len(comparison.scores[0].qids)
     plural = "query" if n_queries == 1 else "queries"
     notes = [
@@ -90,11 +93,11 @@ def _counted(what: str, *, names: Sequence[str], counts: Sequence[int]) -> list[
         return []
     if len(set(counts)) == 1:
         return [f"{what} {counts[0]}{' in each run' if len(counts) > 1 else ''}."]
-    some = ", ".join(f"{_short(name)} {n}" for name, n in zip(names, counts, strict=True) if n)
+    some = ", ".join(f"{short_name(name)} {n}" for name, n in zip(names, counts, strict=True) if n)
     return [f"{what} {some}."]
 
 
-def _column(cells: Sequence[Cell]) -> list[str]:
+def column_of(cells: Sequence[Cell]) -> list[str]:
     """Means, differences and marks of one measure, each aligned, as wide as they need to be."""
     parts = [_parts(cell) for cell in cells]
     widths = [max(len(part[i]) for part in parts) for i in range(3)]
@@ -109,7 +112,7 @@ def _parts(cell: Cell) -> tuple[str, str, str]:
     gap = cell.difference
     if gap is None:
         return mean, "", ""
-    percent = _NONE if math.isnan(gap.percent) else f"{gap.percent:+.1f}%"
+    percent = NONE if math.isnan(gap.percent) else f"{gap.percent:+.1f}%"
     if len(percent) > 8:
         percent = f"{gap.percent:+.0e}%"
     marks = ("†" if gap.p_randomisation_holm < ALPHA else "") + (
@@ -118,13 +121,15 @@ def _parts(cell: Cell) -> tuple[str, str, str]:
     return mean, percent, marks
 
 
-def _p(p: float) -> str:
+def shown_p(p: float) -> str:
+    """Write a p value."""
     if math.isnan(p):
-        return _NONE
+        return NONE
     return "<.001" if p < 0.001 else f"{p:.3f}".removeprefix("0")
 
 
-def _blocks(names: list[str], columns: list[list[str]]) -> list[list[list[str]]]:
+def in_blocks(names: list[str], columns: list[list[str]]) -> list[list[list[str]]]:
+    """Put columns side by side as far as they fit, each block after the names."""
     room = WIDTH - max(map(len, names))
     blocks, left = [[names]], room
     for column in columns:
@@ -137,7 +142,8 @@ def _blocks(names: list[str], columns: list[list[str]]) -> list[list[list[str]]]
     return blocks
 
 
-def _aligned(rows: list[list[str]]) -> list[str]:
+def align(rows: list[list[str]]) -> list[str]:
+    """Write rows as lines, the first column to the left and the others to the right."""
     widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
     lines = [
         _GAP.join(
@@ -149,7 +155,8 @@ def _aligned(rows: list[list[str]]) -> list[str]:
     return [lines[0], "─" * max(map(len, lines)), *lines[1:]]
 
 
-def _short(name: str, width: int = _NAME_WIDTHS[0]) -> str:
+def short_name(name: str, width: int = NAME_WIDTHS[0]) -> str:
+    """Cut a name in the middle."""
     shown = _printable(name)
     half = (width - 1) // 2
     return shown if len(shown) <= width else f"{shown[:half]}…{shown[-half:]}"

@@ -39,11 +39,15 @@ class TermWeights(NamedTuple):
 
 
 class Model(Protocol):
-    """A way to score: small, frozen, written as `notation` writes it."""
+    """A way to score: small, frozen, written as `notation` writes it.
+
+    `has_own_part`: a score has a part that no term gives; `is_log`: it is a log-probability.
+    """
 
     notation: ClassVar[str]
     impact: ClassVar[int]
     has_own_part: ClassVar[bool]
+    is_log: ClassVar[bool]
 
     def term_weights(self, terms: QueryTerms, n_docs: int, n_tokens: int) -> TermWeights:
         """Weigh the terms of queries."""
@@ -67,6 +71,7 @@ class BM25:
     notation: ClassVar[str] = "bm25"
     impact: ClassVar[int] = BM25_IMPACT
     has_own_part: ClassVar[bool] = False
+    is_log: ClassVar[bool] = False
 
     def __post_init__(self) -> None:
         if not (0 <= self.k1 < np.inf and 0 <= self.b <= 1):
@@ -103,6 +108,7 @@ class QueryLikelihood:
     notation: ClassVar[str] = "ql"
     impact: ClassVar[int] = DIRICHLET_IMPACT
     has_own_part: ClassVar[bool] = True
+    is_log: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
         if not 0 < self.mu < np.inf:
@@ -132,6 +138,7 @@ class JelinekMercer:
     notation: ClassVar[str] = "ql-jm"
     impact: ClassVar[int] = JELINEK_MERCER_IMPACT
     has_own_part: ClassVar[bool] = False
+    is_log: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
         if not 0 < self.lam < 1:
@@ -160,6 +167,7 @@ class TFIDF:
     notation: ClassVar[str] = "tfidf"
     impact: ClassVar[int] = TFIDF_IMPACT
     has_own_part: ClassVar[bool] = False
+    is_log: ClassVar[bool] = False
 
     def __str__(self) -> str:
         return notation.write(self)

@@ -144,6 +144,12 @@ class Retriever:
             shares,
         )
 
+    def known(self, terms: Sequence[str]) -> tuple[Ints, Ints, Ints]:
+        """Give the numbers of terms (-1: not searched for) and their frequencies, as remembered."""
+        places, frequencies = self._look_up(terms)
+        numbers, doc_freqs, term_freqs = frequencies[:, places]
+        return numbers, doc_freqs, term_freqs
+
     def _look_up(self, terms: Sequence[str]) -> tuple[list[int], Ints]:
         """Give each term's column in a table: its number (-1: not searched for), frequencies."""
         with self._lock:

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from typing import NamedTuple
+from typing import NamedTuple, cast
 
 import numpy as np
 
 from likewise.errors import UsageError
 from likewise.records import Query, Ranking
+from likewise.retrieve.explain import Part
 
 NOTHING = Ranking(np.empty(0, np.int64), np.empty(0, np.float64))
 
@@ -27,11 +28,15 @@ class Stage:
         """Take queries with the rankings so far; give as many, in the same order."""
         raise UsageError(f"{type(self).__name__} does not say what it does: define apply")
 
+    def explain(self, query: Query, doc: int) -> list[Part]:
+        """Split the score that the stage gave a document; the query is as the stage left it."""
+        raise UsageError(f"{self!r} does not say what its scores are made of")
+
     def __call__(self, queries: str | Query | Iterable[str | Query | Answered]) -> list[Answered]:
         """Run the stage on queries: texts, `Query` records, or the answers of another stage."""
-        if isinstance(queries, str | Query):
-            queries = [queries]
-        return self.apply([_answered(query, i) for i, query in enumerate(queries, 1)])
+        alone = isinstance(queries, str | Query)
+        several = cast("Iterable[str | Query | Answered]", [queries] if alone else queries)
+        return self.apply([_answered(query, i) for i, query in enumerate(several, 1)])
 
     def __rshift__(self, other: Stage | Callable[[Answered], Answered]) -> Stage:
         """Send what this stage gives through another, or through a function of one answer."""
@@ -49,6 +54,10 @@ class Chain(Stage):
         for stage in self.stages:
             batch = stage.apply(batch)
         return list(batch)
+
+    def explain(self, query: Query, doc: int) -> list[Part]:
+        """Split a score of the last stage."""
+        return self.stages[-1].explain(query, doc)
 
     def __repr__(self) -> str:
         return " >> ".join(map(repr, self.stages))

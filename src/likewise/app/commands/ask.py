@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 
 from likewise.app.options import Commands, add_json, command, positive, print_json, whole
 from likewise.app.progress import OutOf, Progress
+from likewise.errors import UsageError
 
 if TYPE_CHECKING:
     from likewise.app.library import Collection
@@ -28,16 +29,29 @@ methods (options in brackets, as in --method "bm25(k1=2,b=0.5)"):
   halves  the query as a document (`likewise like --help`, which has more of this kind)
 """
 
+_EXPANDERS = """\
+expanders of a query, by the terms of its first documents (--expand "rm3(docs=5,share=0.3)"):
+  rm3      relevance model and query                       docs=10 terms=20 share=0.5
+  rrm      relevance model by rank and rarity, and query   docs=20 terms=50 share=0.5
+  rm1      relevance model alone                           docs=10 terms=20
+  bo1, kl  divergence from randomness                      docs=3 terms=10 share=0.5
+  rocchio  mean of document vectors                        docs=10 terms=20 beta=0.75 gamma=0
+  robust   as much as its risk allows (`likewise risk --help`)   similarity=loo share=0.5
+share is the new terms' part of the expanded query; --explain and --json show all terms.
+"""
+
 _FILTERS = r"""filters, all of which must hold:
   field=value   field!=value   field>=2000   field<2010   field=one|two   field=*
 """
 
 _SEARCH_MANUAL = f"""\
 {_METHODS}
+{_EXPANDERS}
 {_FILTERS}
 examples:
   likewise search papers.lw "boundary layer transition" -k 5
   likewise search papers.lw "wing flutter" --filter "year>=1960" --explain
+  likewise search papers.lw "wing flutter" --expand robust --explain
 """
 
 _RUN_MANUAL = f"""\
@@ -48,9 +62,11 @@ With --like the queries are documents: ids of the collection, a line each, or do
 (id, title, text). A document is not among its own answers. Methods are those of `likewise like`.
 
 {_METHODS}
+{_EXPANDERS}
 {_FILTERS}
 example:
   likewise run cran.lw --queries queries.jsonl > bm25.run
+  likewise run cran.lw --queries queries.jsonl --expand rm3 > rm3.run
   likewise run cran.lw --like ids.txt -k 100 > like.run
   likewise eval --qrels qrels.txt bm25.run
 """
@@ -99,6 +115,9 @@ def register(commands: Commands) -> None:
 def _add_asking(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--method", default="", metavar="NAME", help="how to score (default bm25)")
     parser.add_argument(
+        "--expand", default="none", metavar="NAME", help="how to expand queries (default none)"
+    )
+    parser.add_argument(
         "--filter",
         action="append",
         default=[],
@@ -115,6 +134,7 @@ def _search(options: argparse.Namespace) -> None:
         " ".join(options.query),
         k=options.k,
         method=options.method or "bm25",
+        expand=options.expand,
         where=options.filter,
         explained=options.explain,
     )
@@ -123,6 +143,10 @@ def _search(options: argparse.Namespace) -> None:
         return
     if not len(answers) and not collection.snapshot.analyzer.terms(answers.query):
         print("likewise: the query holds no word that is searched for", file=sys.stderr)
+    elif answers.expanded and answers.expanded.left:
+        print(f"likewise: {answers.expanded}", file=sys.stderr)
+    elif answers.expanded and options.explain:
+        print(f"{answers.expanded}\n")
     print(answers)
 
 
@@ -132,19 +156,25 @@ def _run(options: argparse.Namespace) -> None:
 
     collection = Collection(options.collection)
     if options.like:
+        if options.expand != "none":
+            raise UsageError("--expand is for queries of words, not for --like")
         _run_like(options, collection)
         return
     queries = read_queries(options.queries, fields=tuple(options.topic_fields.split(",")))
     threads = options.threads or os.cpu_count() or 1
     stage = collection.retrieve(
-        options.method or "bm25", k=options.k, where=options.filter, threads=threads
+        options.method or "bm25",
+        k=options.k,
+        expand=options.expand,
+        where=options.filter,
+        threads=threads,
     )
     batches = (queries[i : i + _BATCH] for i in range(0, len(queries), _BATCH))
     with Progress("run", unit="queries", quiet=options.quiet) as progress:
         answered = chain.from_iterable(map(stage, batches))
         run = collection.as_run(
             progress.follow(answered, measured=OutOf(len(queries), progress)),
-            name=options.tag or repr(stage),
+            name=options.tag or repr(stage).replace(" ", ""),
         )
     _print_run(options, run)
 

@@ -1,0 +1,211 @@
+"""The collection as what answers queries: search, expansion, runs."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Sequence
+from typing import TYPE_CHECKING, TypeAlias, TypeGuard, cast
+
+from likewise.app.answers import Answers
+from likewise.app.liking import Liking
+from likewise.errors import UsageError
+from likewise.evaluate.trec import Qrels, Run
+from likewise.records import Query
+from likewise.retrieve.filters import Filter
+from likewise.retrieve.models import BM25, Model, read_model
+from likewise.retrieve.search import Retriever
+from likewise.stages.retrieval import Retrieve
+from likewise.stages.stage import NOTHING, Answered, Stage
+
+if TYPE_CHECKING:
+    from numpy.typing import ArrayLike
+
+    from likewise.evaluate.risk_table import RiskTable
+    from likewise.expand.expander import Expander
+    from likewise.expand.perturb import Perturbed, Strategy
+    from likewise.expand.stage import Expand
+    from likewise.like.methods import Config
+    from likewise.like.near import Near
+
+Method: TypeAlias = "str | Model | Near | Config"
+
+_DEFAULT = BM25()
+BY_LIKENESS = {"halves", "eq4", "topics", "words", "topn", "topn-lda", "lsh-tfidf"}
+
+
+class Asking(Liking):
+    """Answers queries, one or many."""
+
+    def refresh(self) -> None:
+        """See what other processes have changed."""
+        super().refresh()
+        self._retrievers: dict[Model, Retriever] = {}
+
+    def search(
+        self,
+        query: str | Query,
+        *,
+        k: int = 10,
+        method: Method = _DEFAULT,
+        expand: str | Expander = "none",
+        where: str | Filter | Sequence[str | Filter] = (),
+        explained: bool = False,
+    ) -> Answers:
+        """Find the k documents that best match a query, by words or (`near`) by topics."""
+        query = Query("1", query) if isinstance(query, str) else query
+        stage = self.retrieve(method, k=k, where=where, expand=expand)
+        [answered] = stage([query])
+        return self.answers(answered, method=method, stage=stage if explained else None)
+
+    def retrieve(
+        self,
+        method: Method = _DEFAULT,
+        *,
+        k: int = 1000,
+        expand: str | Expander = "none",
+        where: str | Filter | Sequence[str | Filter] = (),
+        threads: int = 1,
+    ) -> Stage:
+        """Give a search as a stage, for pipelines: `c.retrieve("bm25") >> …`.
+
+        With an expander it is three: a first search (which some do themselves), the expander, and
+        the search again.
+        """
+        allowed = self.allowed(where)
+        if expand != "none":
+            growing = self.expand(expand, method=method, where=where, threads=threads)
+            last = Retrieve(growing.retriever, k=k, allowed=allowed, threads=threads)
+            depth = growing.how.depth
+            if depth == 0:
+                return growing >> last
+            first = Retrieve(growing.retriever, k=depth, allowed=allowed, threads=threads)
+            return first >> growing >> last
+        if _named(method) in BY_LIKENESS:
+            from likewise.like.methods import RankLike
+
+            ranker = self.ranker(cast("str | Config", method))
+            return RankLike(
+                self._snapshot, ranker, str(method), k=k, allowed=allowed, threads=threads
+            )
+        if _is_near(method):
+            from likewise.like.near import RankNear, read_near
+
+            space, near = self.space(method), read_near(method)
+            return RankNear(space, near, k=k, allowed=allowed, threads=threads)
+        return Retrieve(self.retriever(method), k=k, allowed=allowed, threads=threads)
+
+    def expand(
+        self,
+        how: str | Expander,
+        *,
+        method: Method = _DEFAULT,
+        where: str | Filter | Sequence[str | Filter] = (),
+        threads: int = 1,
+    ) -> Expand:
+        """Give an expander as a stage: `bm25 >> c.expand("rm3") >> bm25`.
+
+        `method` is that of the search before it.
+        """
+        from likewise.expand.reading import read_expander
+        from likewise.expand.stage import Expand
+
+        config = read_expander(how) if isinstance(how, str) else how
+        if _named(method) in BY_LIKENESS or _is_near(method):
+            raise UsageError(
+                f"{_named(method)} has no terms to expand; bm25, ql, ql-jm and tfidf search by them"
+            )
+        allowed = self.allowed(where)
+        return Expand(self.retriever(method), config, allowed=allowed, threads=threads)
+
+    def perturb(
+        self,
+        query: str | Query,
+        strategy: str | Strategy | ArrayLike = "loo",
+        *,
+        docs: int = 50,
+        method: Method = _DEFAULT,
+    ) -> Perturbed:
+        """Ask a query again with its terms weighed otherwise: which words move together?"""
+        from likewise.expand.expander import Asked, Setting
+        from likewise.expand.perturb import perturb
+
+        search = Retrieve(self.retriever(method))
+        terms = search.terms(Query("1", query) if isinstance(query, str) else query)
+        [found] = perturb([Asked(terms, NOTHING)], Setting(search.retriever), strategy, docs=docs)
+        return found
+
+    def risk(
+        self,
+        queries: Iterable[Query],
+        qrels: Qrels,
+        expand: str | Expander | Sequence[str | Expander] = "robust",
+        *,
+        method: Method = _DEFAULT,
+        k: int = 1000,
+        shares: Sequence[float] | None = None,
+        threads: int = 0,
+    ) -> RiskTable:
+        """Tell what expanders gain over the queries as they are, and what they put at risk."""
+        from likewise.app.risk import risk_of
+        from likewise.evaluate.risk import SHARES
+
+        many = isinstance(expand, Sequence) and not isinstance(expand, str)
+        expanders = cast("Sequence[str | Expander]", expand if many else [expand])
+        at = SHARES if shares is None else shares
+        return risk_of(
+            self, queries, qrels, expanders, method=method, k=k, shares=at, threads=threads
+        )
+
+    def retriever(self, method: Method = _DEFAULT) -> Retriever:
+        """Give a method of search by words, ready to rank."""
+        model = read_model(method) if isinstance(method, str) else cast("Model", method)
+        if model not in self._retrievers:
+            self._retrievers[model] = Retriever(self._snapshot, model)
+        return self._retrievers[model]
+
+    def run(
+        self,
+        queries: Iterable[Query],
+        *,
+        k: int = 1000,
+        method: Method = _DEFAULT,
+        expand: str | Expander = "none",
+        where: str | Filter | Sequence[str | Filter] = (),
+        name: str = "",
+        threads: int = 0,
+    ) -> Run:
+        """Answer many queries, for evaluation or a TREC run file."""
+        threads = threads or os.cpu_count() or 1
+        stage = self.retrieve(method, k=k, where=where, expand=expand, threads=threads)
+        return self.as_run(stage(queries), name=name or repr(stage))
+
+    def as_run(self, answered: Iterable[Answered], *, name: str) -> Run:
+        """Turn what a pipeline of stages gave into a run."""
+        run = Run(name)
+        for query, ranking in answered:
+            doc_ids = self._snapshot.doc_ids(ranking.docs)
+            run.add(query.qid, zip(doc_ids, ranking.scores.tolist(), strict=True))
+        return run
+
+    def answers(
+        self,
+        answered: Answered,
+        *,
+        method: Method | str = "",
+        stage: Stage | None = None,
+    ) -> Answers:
+        """Turn what a pipeline gave for one query into answers; with a stage, explained by it."""
+        query, ranking = answered
+        explain = (lambda doc: stage.explain(query, doc)) if stage else None
+        found = self._found(ranking, explain, query=query.text, method=str(method))
+        return found.grown(query) if query.expansion else found
+
+
+def _is_near(method: Method) -> TypeGuard[str | Near]:
+    return _named(method) == "near"
+
+
+def _named(method: Method) -> str:
+    """Give the name of a method, without importing what it needs."""
+    written = method if isinstance(method, str) else method.notation
+    return written.strip().partition("(")[0].rstrip()

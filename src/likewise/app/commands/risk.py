@@ -1,0 +1,276 @@
+"""risk: what does expansion gain, and what does it put at risk?"""
+
+from __future__ import annotations
+
+import argparse
+import dataclasses
+import math
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from likewise.app.options import Commands, command, positive, print_json, whole
+from likewise.app.progress import Progress
+from likewise.errors import MissingExtra, UsageError
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from likewise.evaluate.risk_table import RiskTable
+    from likewise.expand.expander import Expander
+
+_MANUAL = """\
+Expansion helps most queries and hurts some. With --queries, a collection answers them as they are
+and expanded: as each --expand says, and with 0, 0.1, … 1 of the expansion in the query. Without,
+run files are held against the first of them.
+
+  gain     relative change of the mean of the first measure (AP: of MAP)
+  RI       robustness index, (helped - hurt) / queries
+  R-Loss   relevant documents that the queries hurt lost from the first 1000 (and 100) places;
+           a query that is hurt and yet finds more of them counts 0
+
+The figure shows a curve for each expander, gain over R-Loss: higher and further left is better.
+It is written to risk.svg and risk.png unless --plot gives another name. R-Loss is that at the first
+of --depths: little is lost from 1000 places of a small collection, and 100,1000 shows more.
+
+--against names another expander, which is also compared directly; or only the similarity of words
+(jaccard, loo, tat) that a robust expander is to use in place of its own.
+
+examples:
+  likewise risk cran.lw --queries queries.jsonl --qrels qrels.txt --expand robust --against jaccard
+  likewise risk cran.lw --queries queries.jsonl --qrels qrels.txt --expand rm3 --depths 100,1000
+  likewise risk --qrels qrels.txt bm25.run rm3.run --no-plot
+"""
+
+_PLOT = Path("risk")
+
+
+def register(commands: Commands) -> None:
+    """Add the command."""
+    risk = command(
+        commands, "risk", _risk, summary="measure what expansion gains and risks", manual=_MANUAL
+    )
+    risk.add_argument(
+        "paths",
+        nargs="+",
+        metavar="PATH",
+        help="with --queries the collection; else TREC run files, the first is the baseline",
+    )
+    risk.add_argument("--qrels", required=True, metavar="FILE", help="TREC judgements")
+    risk.add_argument("--queries", metavar="FILE", help="the queries; - is standard input")
+    risk.add_argument(
+        "--expand",
+        action="append",
+        default=[],
+        metavar="NAME",
+        help="an expander (see `likewise search --help`); may be repeated",
+    )
+    risk.add_argument("--against", metavar="NAME", help="an expander, or a similarity of words")
+    risk.add_argument("--method", metavar="NAME", help="how to score (default bm25)")
+    risk.add_argument("-k", type=positive, metavar="N", help="answers each (default 1000)")
+    risk.add_argument(
+        "--shares", type=_shares, metavar="S[,…]", help="of the expansion (default 0,0.1,…,1)"
+    )
+    risk.add_argument(
+        "--depths", type=_depths, metavar="N[,…]", help="of R-Loss (default 1000,100)"
+    )
+    risk.add_argument(
+        "--measures", default="AP nDCG@10", metavar="LIST", help="default: %(default)s"
+    )
+    risk.add_argument("--seed", type=whole, default=0, metavar="N", help="of the randomisation")
+    risk.add_argument("--topic-fields", metavar="NAME[,…]", help="of TREC topics (default title)")
+    figure = risk.add_mutually_exclusive_group()
+    figure.add_argument(
+        "--plot", type=Path, metavar="NAME", help="write NAME.svg and NAME.png (default risk)"
+    )
+    figure.add_argument("--no-plot", action="store_true", help="write no figure")
+    risk.add_argument("--threads", type=whole, metavar="N", help="threads (default: all cores)")
+    risk.add_argument("--quiet", action="store_true", help="no messages on standard error")
+    form = risk.add_mutually_exclusive_group()
+    form.add_argument("--json", action="store_true", help="print JSON")
+    form.add_argument("--csv", action="store_true", help="print CSV")
+
+
+def _shares(text: str) -> list[float]:
+    try:
+        return [float(part) for part in text.split(",")]
+    except ValueError:
+        raise argparse.ArgumentTypeError(
+            f"{text!r} is not numbers separated by commas, such as 0,0.5,1"
+        ) from None
+
+
+def _depths(text: str) -> list[int]:
+    return [positive(part.strip()) for part in text.split(",")]
+
+
+def _risk(options: argparse.Namespace) -> None:
+    _check(options)
+    table = _read(options) if options.queries is None else _asked(options)
+    if options.json:
+        print_json(table.to_json())
+    elif options.csv:
+        sys.stdout.write(table.to_csv())
+    else:
+        print(table)
+    if not options.no_plot:
+        _draw(table, options)
+
+
+def _check(options: argparse.Namespace) -> None:
+    """Refuse mixtures of the two forms, and a figure that could not be written in the end."""
+    n_paths = len(options.paths)
+    if options.queries is not None:
+        if n_paths != 1:
+            raise UsageError(
+                f"with --queries one path is expected, the collection, not {n_paths}; "
+                "run files are compared without --queries"
+            )
+        if not options.expand:
+            raise UsageError("--expand is needed with --queries: name an expander, such as rm3")
+    else:
+        named = {
+            "--expand": options.expand,
+            "--against": options.against is not None,
+            "--method": options.method is not None,
+            "-k": options.k,
+            "--shares": options.shares,
+            "--topic-fields": options.topic_fields is not None,
+            "--threads": options.threads is not None,
+        }
+        useless = [name for name, given in named.items() if given]
+        if useless:
+            raise UsageError(
+                f"{useless[0]} is for queries that a collection is asked: give the collection and "
+                "--queries FILE, or leave it out to compare run files"
+            )
+        if n_paths < 2:
+            raise UsageError(
+                f"only {options.paths[0]} is given: to compare run files name two or more, the "
+                "first is the baseline; to ask a collection, add --queries FILE and --expand NAME"
+            )
+    if not options.no_plot:
+        from likewise.draw import style
+
+        plot = options.plot or _PLOT
+        style.check(plot)
+        if not plot.parent.is_dir():
+            raise UsageError(f"--plot {plot}: there is no folder {plot.parent}; make it first")
+
+
+def _asked(options: argparse.Namespace) -> RiskTable:
+    from likewise.app.library import Collection
+    from likewise.app.risk import asked_qrels, check_reach, risk_of
+    from likewise.evaluate import read_qrels, read_queries
+    from likewise.evaluate.measures import parse_measures
+    from likewise.evaluate.risk import SHARES, check_shares
+    from likewise.expand.reading import read_expander
+
+    measures = parse_measures(options.measures)
+    k = options.k or 1000
+    depths = check_reach(options.depths, k)
+    shares = check_shares(options.shares or SHARES)
+    expanders = [read_expander(name) for name in options.expand]
+    against = _against(options.against, expanders) if options.against is not None else []
+    collection = Collection(options.paths[0])
+    queries = read_queries(
+        options.queries, fields=tuple((options.topic_fields or "title").split(","))
+    )
+    qrels = read_qrels(options.qrels)
+    n_left = len(qrels) - len(asked_qrels(queries, qrels))
+    if n_left:
+        what = "query is" if n_left == 1 else "queries are"
+        _say(options, f"{n_left:,} judged {what} not asked and not counted")
+    with Progress("risk", unit="queries", quiet=options.quiet) as progress:
+        return risk_of(
+            collection,
+            queries,
+            qrels,
+            expanders,
+            against=against,
+            method=options.method or "bm25",
+            k=k,
+            shares=shares,
+            measures=measures,
+            depths=depths,
+            seed=options.seed,
+            threads=options.threads or 0,
+            progress=progress,
+        )
+
+
+def _against(name: str, expanders: Sequence[Expander]) -> list[tuple[Expander, Expander]]:
+    """For each expander what it is compared with: another, or itself with other similarities."""
+    from likewise.expand.reading import read_expander
+    from likewise.expand.robust import Robust
+    from likewise.expand.similarity import SIMILARITIES
+
+    if name not in SIMILARITIES:
+        other = read_expander(name)
+        return [(how, other) for how in expanders]
+    robust = [how for how in expanders if isinstance(how, Robust)]
+    if not robust:
+        shown = ", ".join(map(str, expanders))
+        raise UsageError(
+            f"--against {name} is a similarity of words, and {shown} uses none: add "
+            "--expand robust, or name an expander to compare with"
+        )
+    return [(how, dataclasses.replace(how, similarity=name)) for how in robust]
+
+
+def _read(options: argparse.Namespace) -> RiskTable:
+    from likewise.evaluate import read_qrels, read_run
+    from likewise.evaluate.measures import parse_measures
+    from likewise.evaluate.risk import DEPTHS
+    from likewise.evaluate.risk_table import compare_risk
+
+    measures = parse_measures(options.measures)
+    qrels = read_qrels(options.qrels)
+    return compare_risk(
+        [read_run(path) for path in options.paths],
+        qrels,
+        measures=measures,
+        depths=options.depths or DEPTHS,
+        seed=options.seed,
+    )
+
+
+def _draw(table: RiskTable, options: argparse.Namespace) -> None:
+    lines = table.lines
+    if any(math.isnan(gain) for line in lines.values() for _, gain in line):
+        _say(options, "no figure: the baseline's mean is 0, and nothing is a gain over it")
+        return
+    try:
+        from likewise.draw.curves import draw_risk
+
+        measure = table.comparison.measures[0]
+        written = draw_risk(
+            lines,
+            x_label=f"R-Loss at {table.depths[0]}: relevant documents lost by the queries hurt",
+            y_label=f"gain in mean {measure}, %",
+            title=f"Risk and reward against {table.comparison.baseline}, "
+            f"{table.risks[0].n_queries} queries",
+            to=options.plot or _PLOT,
+            marks=_marks(table),
+        )
+    except (MissingExtra, UsageError) as error:
+        # The table is there already; a figure that nobody asked for by name may be missing.
+        if options.plot:
+            raise
+        _say(options, f"no figure: {error}")
+        return
+    _say(options, f"the figure is in {' and '.join(map(str, written))}")
+
+
+def _marks(table: RiskTable) -> list[str]:
+    """What is written at the points: the first, the middle and the last share."""
+    if not table.curves:
+        return [""]
+    shares = [share for share, _ in table.curves[0].points]
+    chosen = {0, len(shares) // 2, len(shares) - 1}
+    return [f"share {share:g}" if i in chosen else "" for i, share in enumerate(shares)]
+
+
+def _say(options: argparse.Namespace, text: str) -> None:
+    if not options.quiet:
+        print(f"likewise: {text}", file=sys.stderr)

@@ -1,0 +1,1 @@
+"""What else could a query say, and at what risk?"""

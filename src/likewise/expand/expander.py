@@ -1,0 +1,157 @@
+"""How does a query grow? What every expander gives, and how it joins the query."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping, Sequence
+from numbers import Integral
+from typing import ClassVar, NamedTuple, Protocol
+
+import numpy as np
+
+from likewise.compiled import Bools, Doubles, Ints
+from likewise.errors import UsageError
+from likewise.expand.pool import Pool
+from likewise.records import Expansion, Query, Ranking
+from likewise.retrieve.search import Retriever
+
+NO_SHARE = "its share of new terms is 0"
+
+_NORMS: dict[str, Callable[[Doubles], float]] = {
+    "sum": lambda values: float(values.sum()),
+    "max": lambda values: float(values.max(initial=0)),
+}
+
+
+class Asked(NamedTuple):
+    """A query's terms and the ranking that it has."""
+
+    terms: Mapping[str, float]
+    ranking: Ranking
+
+
+class Setting(NamedTuple):
+    """Where expanders search and read: a retriever, and what a search may find."""
+
+    retriever: Retriever
+    allowed: Sequence[Bools] | None = None
+    threads: int = 1
+
+
+class Grown(NamedTuple):
+    """What an expander makes of a query: weighted terms in place of it, or why there are none.
+
+    `note` tells what was done otherwise than asked for.
+    """
+
+    terms: Mapping[str, float]
+    left: str = ""
+    note: str = ""
+
+
+class Expander(Protocol):
+    """A way to expand queries: small, frozen, written as `notation` writes it."""
+
+    notation: ClassVar[str]
+
+    @property
+    def depth(self) -> int:
+        """How many documents of the first ranking it needs; 0 for one that searches itself."""
+        ...
+
+    def at(self, share: float) -> Expander:
+        """Give the same with another share of the expansion in the query: 0 is none, 1 is all."""
+        ...
+
+    def grow(self, batch: Sequence[Asked], setting: Setting) -> list[Grown]:
+        """Expand queries; a query that cannot be, comes back with the reason."""
+        ...
+
+
+def expand(
+    how: Expander, queries: Sequence[Query], asked: Sequence[Asked], setting: Setting
+) -> list[Query]:
+    """Expand queries; those that were left alone keep their terms, and say why.
+
+    Terms of negative weight (what a document had better not say) stay as they were.
+    """
+    return [
+        query._replace(
+            terms={**grown.terms, **_unwanted(before.terms)} if not grown.left else before.terms,
+            expansion=Expansion(str(how), before.terms, grown.left, grown.note),
+        )
+        for query, before, grown in zip(queries, asked, how.grow(asked, setting), strict=True)
+    ]
+
+
+def mix(
+    pool: Pool, chosen: Ints, weights: Doubles, share: float, *, norm: str, limit: float = 0.0
+) -> Grown:
+    """Join a query and weighted terms (columns of a pool): `(1 - share) q + share e`.
+
+    Both are first divided by their sum or maximum (`norm`), the terms by `limit` where one is
+    given. The result has the sum of the query's own weights, so that scores stay comparable.
+    """
+    if share == 0:
+        return Grown({}, NO_SHARE)
+    new = np.maximum(weights, 0)
+    size = _NORMS[norm](new)
+    if size == 0:
+        return Grown({}, "no term stands out in its first documents")
+    new = share * (new / (limit or size))
+    final = dict(zip(chosen.tolist(), new.tolist(), strict=True))
+    asked = np.flatnonzero(pool.query)
+    given = pool.query[asked]
+    if len(asked):
+        kept = given * ((1 - share) / _NORMS[norm](given))
+        for column, weight in zip(asked.tolist(), kept.tolist(), strict=True):
+            final[column] = final.get(column, 0.0) + weight
+    scale = (math.fsum(given.tolist()) or 1.0) / math.fsum(final.values())
+    names = pool.names(np.fromiter(final, np.int64))
+    ordered = sorted((-weight, term) for weight, term in zip(final.values(), names, strict=True))
+    scaled = ((term, -weight * scale) for weight, term in ordered)
+    return Grown({term: weight for term, weight in scaled if weight > 0})
+
+
+def doc_weights(ranking: Ranking, n: int, *, is_log: bool) -> Doubles:
+    """Weigh the n best documents by their scores (by likelihood, where those are logarithms).
+
+    Weights add up to 1. They are equal where scores are no weights: where one is negative, or all
+    are 0.
+    """
+    scores = ranking.scores[:n].astype(np.float64)
+    if is_log and math.isfinite(top := float(scores.max(initial=-np.inf))):
+        scores = np.exp(scores - top)
+    total = scores.sum()
+    if not (0 < total < np.inf and (scores >= 0).all()):
+        return np.full(len(scores), 1 / max(len(scores), 1))
+    weighed: Doubles = scores / total
+    return weighed
+
+
+def rank_weights(n: int) -> Doubles:
+    """Weigh n documents by `1/rank`; weights add up to 1.
+
+    The scores of the first documents are often close, though the first is far likelier to be
+    relevant than the twentieth.
+    """
+    weights = 1 / np.arange(1, n + 1)
+    shares: Doubles = weights / weights.sum()
+    return shares
+
+
+def check_share(kind: str, share: float) -> None:
+    """Refuse a share that is none."""
+    if not 0 <= share <= 1:
+        raise UsageError(f"{kind} needs share from 0 (the query alone) to 1, not {share}")
+
+
+def check_counts(kind: str, **numbers: int) -> None:
+    """Refuse numbers of documents or terms that are no whole numbers, or below 1."""
+    for name, number in numbers.items():
+        if not isinstance(number, Integral) or number < 1:
+            raise UsageError(f"{kind} needs {name} of at least 1, a whole number, not {number}")
+
+
+def _unwanted(terms: Mapping[str, float]) -> dict[str, float]:
+    return {term: weight for term, weight in terms.items() if weight < 0}

@@ -1,0 +1,225 @@
+"""Which terms do a query's first documents have? Feedback models as users know them.
+
+Each looks at the best documents of a ranking, chooses terms and weighs them. `share` is the part
+of the new terms in the expanded query (α in papers).
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import ClassVar, Self
+
+import numpy as np
+
+from likewise import notation
+from likewise.compiled import Doubles, Ints
+from likewise.errors import UsageError
+from likewise.expand.expander import (
+    NO_SHARE,
+    Asked,
+    Grown,
+    Setting,
+    check_counts,
+    check_share,
+    doc_weights,
+    mix,
+)
+from likewise.expand.pool import Pool, read_pool
+from likewise.records import Ranking
+
+NO_ANSWER = "no document answers it"
+
+_WHOLE_RANKING = 1000
+
+
+@dataclass(frozen=True)
+class Feedback(ABC):
+    """An expander that chooses `terms` of the first `docs` of a ranking and gives them a share."""
+
+    docs: int
+    terms: int
+    share: float
+    notation: ClassVar[str]
+
+    def __post_init__(self) -> None:
+        check_counts(self.notation, docs=self.docs, terms=self.terms)
+        check_share(self.notation, self.share)
+
+    def __str__(self) -> str:
+        return notation.write(self)
+
+    @property
+    def depth(self) -> int:
+        """How many documents of the first ranking it needs."""
+        return self.docs
+
+    def at(self, share: float) -> Self:
+        """Give the same with another share of the new terms."""
+        return replace(self, share=share)
+
+    def grow(self, batch: Sequence[Asked], setting: Setting) -> list[Grown]:
+        """Expand queries."""
+        return [self._grow(asked, setting) for asked in batch]
+
+    def _grow(self, asked: Asked, setting: Setting) -> Grown:
+        docs = asked.ranking.docs[: self.docs]
+        if len(docs) == 0:
+            return Grown({}, NO_ANSWER)
+        pool = read_pool(setting.retriever.collection, docs, asked.terms)
+        return self.join(pool, asked.ranking, setting)
+
+    @abstractmethod
+    def join(self, pool: Pool, ranking: Ranking, setting: Setting) -> Grown:
+        """Join the query with terms of its first documents."""
+
+
+@dataclass(frozen=True)
+class RM3(Feedback):
+    """Relevance model (Lavrenko, Croft 2001), joined with the query (Abdul-Jaleel et al. 2004).
+
+    `p(w|R) = Σ p(d) tf/length` over the first `docs`. p(d) goes by score as in Anserini, and where
+    scores are logarithms by likelihood as in Indri. The `terms` with the largest p are taken, and
+    then add up to 1 as the query does.
+    """
+
+    docs: int = 10
+    terms: int = 20
+    share: float = 0.5
+    notation: ClassVar[str] = "rm3"
+
+    def join(self, pool: Pool, ranking: Ranking, setting: Setting) -> Grown:
+        """Join the query with its relevance model."""
+        weights = doc_weights(ranking, self.docs, is_log=setting.retriever.model.is_log)
+        p = relevance(pool, weights)
+        chosen = pool.largest(p, self.terms)
+        return mix(pool, chosen, p[chosen], self.share, norm="sum")
+
+
+@dataclass(frozen=True)
+class RM1(RM3):
+    """The relevance model alone, in place of the query (Lavrenko, Croft 2001)."""
+
+    share: float = 1.0
+    notation: ClassVar[str] = "rm1"
+
+
+@dataclass(frozen=True)
+class Bo1(Feedback):
+    """Bose-Einstein statistics (Amati 2003), as in Terrier.
+
+    A term with f occurrences in the first `docs` and F in the N documents of the collection
+    weighs `f log2((1 + P)/P) + log2(1 + P)`, `P = F/N`. Chosen are terms of at least two of the
+    documents, and those of the query; at least as many as the query has. The query is divided by
+    its largest weight, and what is chosen by what the weightiest would weigh if it occurred in
+    these documents only (Terrier calls this free of parameters: `share` is ½).
+    """
+
+    docs: int = 3
+    terms: int = 10
+    share: float = 0.5
+    notation: ClassVar[str] = "bo1"
+
+    def join(self, pool: Pool, ranking: Ranking, setting: Setting) -> Grown:
+        """Join the query with the terms that diverge most."""
+        counts = pool.total(pool.counts)
+        in_docs = np.bincount(pool.columns, minlength=len(pool.terms))
+        # A term of one document says what the document is about, not what the query is.
+        enough = np.where(pool.query > 0, 1, min(2, len(pool.docs)))
+        weights = np.where(in_docs >= enough, self.weigh(pool, counts, pool.term_freqs), 0)
+        chosen = pool.largest(weights, max(self.terms, int(np.count_nonzero(pool.query))))
+        best = counts[chosen[:1]]
+        limit = float(self.weigh(pool, best, best).sum())
+        return mix(pool, chosen, weights[chosen], self.share, norm="max", limit=limit)
+
+    def weigh(self, pool: Pool, counts: Doubles, freqs: Ints | Doubles) -> Doubles:
+        """Weigh terms by their occurrences in the documents and in the collection."""
+        p = freqs / max(pool.collection.n_docs, 1)
+        return counts * np.log2((1 + p) / p) + np.log2(1 + p)
+
+
+@dataclass(frozen=True)
+class KL(Bo1):
+    """Kullback-Leibler divergence of the first documents from the collection (Amati 2003).
+
+    A term of share P in the first `docs` and C in the collection weighs `P log2(P/C)`, where P is
+    above C; else as Bo1.
+    """
+
+    notation: ClassVar[str] = "kl"
+
+    def weigh(self, pool: Pool, counts: Doubles, freqs: Ints | Doubles) -> Doubles:
+        """Weigh terms by their shares of the documents and of the collection."""
+        share = counts / max(pool.n_tokens, 1)
+        return share * np.log2(np.maximum(share * pool.collection.n_tokens / freqs, 1))
+
+
+@dataclass(frozen=True)
+class Rocchio:
+    """Rocchio (1971), as in SMART: `alpha q + beta · mean of the first docs - gamma · of the last`.
+
+    Vectors are TF-IDF, `(1 + ln tf) ln(1 + N/n)` (the query's `q ln(1 + N/n)`), of length one. The
+    query's terms stay, and the `terms` others with the largest entries join them. A term is asked
+    for with its entry over its idf, which the search brings again; what comes out negative is
+    dropped. With `gamma` above 0 the last `docs` of a ranking of 1000 are taken as not relevant.
+    """
+
+    docs: int = 10
+    terms: int = 20
+    alpha: float = 1.0
+    beta: float = 0.75
+    gamma: float = 0.0
+    notation: ClassVar[str] = "rocchio"
+
+    def __post_init__(self) -> None:
+        check_counts(self.notation, docs=self.docs, terms=self.terms)
+        given = (self.alpha, self.beta, self.gamma)
+        if not all(0 <= part < np.inf for part in given) or self.alpha + self.beta == 0:
+            raise UsageError(
+                "rocchio needs alpha, beta and gamma from 0 up, alpha or beta above 0, not "
+                f"alpha={self.alpha}, beta={self.beta}, gamma={self.gamma}"
+            )
+
+    def __str__(self) -> str:
+        return notation.write(self)
+
+    @property
+    def depth(self) -> int:
+        """How many documents of the first ranking it needs."""
+        return max(_WHOLE_RANKING, 2 * self.docs) if self.gamma else self.docs
+
+    def at(self, share: float) -> Rocchio:
+        """Give the same with beta over alpha + beta at a share, gamma in proportion to beta."""
+        check_share(self.notation, share)
+        gamma = self.gamma * share / (self.beta or 1)
+        return replace(self, alpha=1 - share, beta=share, gamma=gamma)
+
+    def grow(self, batch: Sequence[Asked], setting: Setting) -> list[Grown]:
+        """Expand queries."""
+        return [self._grow(asked, setting) for asked in batch]
+
+    def _grow(self, asked: Asked, setting: Setting) -> Grown:
+        first = asked.ranking.docs[: self.docs]
+        if len(first) == 0:
+            return Grown({}, NO_ANSWER)
+        if self.beta == self.gamma == 0:
+            return Grown({}, NO_SHARE)
+        last = asked.ranking.docs[len(first) :][-self.docs :] if self.gamma else first[:0]
+        pool = read_pool(setting.retriever.collection, np.concatenate([first, last]), asked.terms)
+        idf = np.log1p(pool.collection.n_docs / pool.doc_freqs)
+        entries = (1 + np.log(pool.counts)) * idf[pool.columns]
+        sizes = np.sqrt(np.bincount(pool.rows, np.square(entries), len(pool.docs)))
+        parts = np.full(len(pool.docs), self.beta / len(first))
+        parts[len(first) :] = -self.gamma / max(len(last), 1)
+        vector = pool.total(entries * (parts / np.where(sizes > 0, sizes, 1))[pool.rows])
+        query = pool.query * idf
+        query *= self.alpha / (float(np.linalg.norm(query)) or 1.0)
+        others = pool.largest(np.where(pool.query > 0, 0, vector), self.terms)
+        chosen = np.concatenate([others, np.flatnonzero(pool.query)])
+        return mix(pool, chosen, ((query + vector) / idf)[chosen], 1.0, norm="sum")
+
+
+def relevance(pool: Pool, weights: Doubles, *, damping: float = 0.0) -> Doubles:
+    """Give `Σ p(d) tf/(length + damping)` of each term, the documents weighed (RM1)."""
+    return pool.weighted(weights / (pool.lengths + damping))

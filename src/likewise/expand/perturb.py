@@ -1,0 +1,344 @@
+"""Which words move together as the query changes? Perturbation kernels.
+
+Collins-Thompson, Robust Word Similarity Estimation Using Perturbation Kernels (ICTIR 2009): a
+query is asked again with its terms weighed otherwise, and words whose probabilities answer alike
+are alike in the context of the query.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import NamedTuple, TypeAlias
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from likewise.compiled import Doubles, Ints
+from likewise.errors import UsageError
+from likewise.expand.expander import Asked, Setting, check_counts, rank_weights
+from likewise.expand.feedback import NO_ANSWER
+from likewise.expand.perturb_kernels import gather, relevance_models, squared_distances
+from likewise.expand.pool import Pool, read_pool
+from likewise.records import Ranking
+from likewise.retrieve.search import Retriever
+
+Strategy: TypeAlias = Callable[[int], ArrayLike]
+
+NO_WORD = "none of its words is in the collection"
+_NOTHING = Ranking(np.empty(0, np.int64), np.empty(0))
+# Weights beyond these are none to a search, which calculates in single precision.
+_LEAST_WEIGHT, _LARGEST_WEIGHT = 1e-30, 1e30
+# So many terms are added, one at a time, to a query that has only one.
+_ADDED = 4
+# A word is compared with so many of the strongest.
+_COMPARED = 50
+
+
+def loo(n: int) -> Doubles:
+    """Leave one out: perturbation i drops term i (Section 2 of the paper)."""
+    return 1.0 - np.eye(n)
+
+
+def tat(n: int) -> Doubles:
+    """Take a term at a time: perturbation i has term i only (Section 2 of the paper)."""
+    return np.eye(n)
+
+
+STRATEGIES: dict[str, Strategy] = {"loo": loo, "tat": tat}
+
+
+@dataclass(frozen=True, eq=False)
+class Perturbed:
+    """Relevance models of a query and of its perturbations.
+
+    `pool` has the documents of all rankings, those of the query first, in their order. `terms`
+    are the columns of the terms that were perturbed, `weights` what the weight of each is
+    multiplied by in each perturbation, `models` the probability of each term of the pool: in row
+    0 given the query itself, in row i + 1 given perturbation i. `shares` are the weights of the
+    documents behind these. `note` tells where a query was not perturbed as asked for.
+    """
+
+    pool: Pool
+    terms: Ints
+    weights: Doubles
+    models: Doubles
+    shares: Doubles
+    note: str = ""
+
+    def features(self, columns: Ints | None = None) -> Doubles:
+        """Give `(√p⁽ⁱ⁾(w) - √p(w)) / (√m p(w))`, a row for each word (Eq. 4)."""
+        models = self.models if columns is None else self.models[:, columns]
+        moved = (np.sqrt(models[1:]) - np.sqrt(models[0])) / models[0]
+        scaled: Doubles = np.ascontiguousarray(moved.T) / np.sqrt(max(len(self.weights), 1))
+        return scaled
+
+    def gram(self, columns: Ints | None = None) -> Doubles:
+        """Give the inner products of words: G = ΦΦᵀ."""
+        features = self.features(columns)
+        # Not by BLAS, whose sums may depend on the number of threads.
+        products: Doubles = np.einsum("ik,jk->ij", features, features)
+        return products
+
+    def distances(self, columns: Ints | None = None) -> Doubles:
+        """Give `g_ii + g_jj - 2 g_ij` of words (Fig. 1)."""
+        found: Doubles = squared_distances(self.features(columns))
+        return found
+
+    def strongest(self, n: int) -> Ints:
+        """Give the columns of the n words with the largest `p idf`, without those asked for.
+
+        Words of one document alone, which say what it is about, come after the others.
+        """
+        strength = self.models[0] * self.pool.idf
+        strength[self.pool.query != 0] = 0
+        own = self.shares[0] > 0
+        has = np.bincount(self.pool.columns[own[self.pool.rows]], minlength=len(strength))
+        several = self.pool.largest(np.where(has > 1, strength, 0), n)
+        others = self.pool.largest(np.where(has == 1, strength, 0), n - len(several))
+        return np.concatenate([several, others])
+
+    def nearest(
+        self, word: str, k: int = 10, *, among: Ints | None = None
+    ) -> list[tuple[str, float]]:
+        """Give the k terms nearest to a word, with their distances.
+
+        They are sought `among` columns: the query's own and the strongest, where none are given.
+        """
+        column = self.find(word)
+        if among is None:
+            among = np.concatenate([self.pool.asked, self.strongest(_COMPARED)])
+        others = among[among != column]
+        steps = self.features(others) - self.features(np.array([column]))
+        distances = np.square(steps).sum(axis=1).tolist()
+        ordered = sorted(zip(distances, self.pool.names(others), strict=True))
+        return [(term, distance) for distance, term in ordered[:k]]
+
+    def find(self, word: str) -> int:
+        """Give the column of a word, or of a term as the collection stores it."""
+        collection = self.pool.collection
+        for name in (word, *collection.analyzer.terms(word)[:1]):
+            number = int(collection.find_terms([name])[0])
+            column = int(np.searchsorted(self.pool.terms, number))
+            if number >= 0 and number in self.pool.terms[column : column + 1]:
+                return column
+        raise UsageError(f"no document found for the query or its perturbations has {word!r}")
+
+
+def perturb(
+    batch: Sequence[Asked],
+    setting: Setting,
+    strategy: str | Strategy | ArrayLike = "loo",
+    *,
+    docs: int = 50,
+    smoothing: float = 0.1,
+    most: int = 8,
+) -> list[Perturbed]:
+    """Ask queries again with their terms weighed otherwise, all in one search.
+
+    A strategy is `loo`, `tat`, a function that gives the weights for n terms, or these weights.
+    A relevance model is that of the best `docs` documents of a ranking, weighed by rank;
+    `smoothing` of it is the collection's. Of a long query only the `most` terms with the largest
+    `weight idf` are perturbed: others keep their weight. A query of one term has no perturbation
+    under loo and tat: it is asked together with each of its strongest feedback terms instead.
+    """
+    check_counts("a perturbation", docs=docs, most=most)
+    if not 0 < smoothing < 1:
+        raise UsageError(f"smoothing is a share above 0 and below 1, not {smoothing}")
+    give_weights = _as_function(strategy)
+    joins = give_weights in STRATEGIES.values()
+    terms = {term for asked in batch for term in asked.terms}
+    known = _look_up(setting.retriever, sorted(terms))
+    jobs = [_start(asked, known, docs, most) for asked in batch]
+    search = _Search(setting, docs)
+    lone = [job for job in jobs if joins and job.n_words == 1]
+    search.run(job.whole for job in lone if job.ranking is None)
+    for job in lone:
+        if job.ranking is None:
+            job.ranking = search[job.whole]
+        _join_feedback(job, setting, docs)
+    for job in jobs:
+        if job.terms and not (joins and job.n_words == 1):
+            job.weights = _check_weights(give_weights, len(job.terms))
+    search.run(query for job in jobs for query in job.queries())
+    return [_model(job, search, setting, docs, smoothing) for job in jobs]
+
+
+@dataclass
+class _Job:
+    """A query on its way: its terms that are perturbed, with their weights in it, and how.
+
+    `whole` is the query without the words that the collection does not have, `n_words` how many
+    of its weights are above 0; `ranking` is None where it is still to be searched for.
+    """
+
+    asked: Asked
+    whole: Mapping[str, float]
+    ranking: Ranking | None
+    n_words: int
+    terms: list[str]
+    numbers: Ints
+    given: Doubles
+    weights: Doubles = field(default_factory=lambda: np.empty((0, 0)))
+    note: str = ""
+
+    @cached_property
+    def perturbed(self) -> list[Mapping[str, float]]:
+        """The perturbed queries, when it is known how."""
+        stay = {term: weight for term, weight in self.whole.items() if term not in self.terms}
+        # What is too large to search for is left out of the search.
+        with np.errstate(over="ignore"):
+            rows = self.weights * self.given if len(self.weights) else self.weights
+        return [
+            {term: weight for term, weight in zip(self.terms, row, strict=True) if weight} | stay
+            for row in rows.tolist()
+        ]
+
+    def queries(self) -> list[Mapping[str, float]]:
+        """Give what is to be searched for."""
+        again = [query for query in self.perturbed if query != self.whole]
+        return [self.whole, *again] if self.ranking is None else again
+
+
+class _Search:
+    """Rankings by query: each is searched for once, those asked for together in one call."""
+
+    def __init__(self, setting: Setting, k: int) -> None:
+        self._setting = setting
+        self._k = k
+        self._found: dict[frozenset[tuple[str, float]], Ranking] = {}
+
+    def run(self, queries: Iterable[Mapping[str, float]]) -> None:
+        """Search for queries; one that has no weight above 0 finds nothing."""
+        wanted = {frozenset(query.items()): query for query in queries}
+        new = {
+            key: query
+            for key, query in wanted.items()
+            if key not in self._found and max(query.values(), default=0) > 0
+        }
+        if new:
+            retriever, allowed, threads = self._setting
+            rankings = retriever.rank(
+                list(new.values()), k=self._k, allowed=allowed, threads=threads
+            )
+            self._found.update(zip(new, rankings, strict=True))
+
+    def __getitem__(self, query: Mapping[str, float]) -> Ranking:
+        return self._found.get(frozenset(query.items()), _NOTHING)
+
+
+class _Known(NamedTuple):
+    """What the collection knows of a term that is searched for: its number, and idf (of BM25)."""
+
+    number: int
+    idf: float
+
+
+def _look_up(retriever: Retriever, terms: Sequence[str]) -> dict[str, _Known]:
+    numbers, doc_freqs, _ = retriever.known(terms)
+    idf = np.log1p((retriever.collection.n_docs - doc_freqs + 0.5) / (doc_freqs + 0.5))
+    triples = zip(terms, numbers.tolist(), idf.tolist(), strict=True)
+    return {term: _Known(number, value) for term, number, value in triples if number >= 0}
+
+
+def _start(asked: Asked, known: Mapping[str, _Known], docs: int, most: int) -> _Job:
+    whole = {
+        term: float(weight)
+        for term, weight in asked.terms.items()
+        if term in known and _LEAST_WEIGHT <= abs(weight) <= _LARGEST_WEIGHT
+    }
+    words = chosen = [term for term, weight in whole.items() if weight > 0]
+    note = ""
+    if len(words) > most:
+        order = sorted(words, key=lambda term: -whole[term] * known[term].idf)[:most]
+        chosen = [term for term in words if term in order]
+        note = f"only the {most} weightiest of its {len(words)} terms are perturbed"
+    return _Job(
+        asked,
+        whole,
+        asked.ranking if len(asked.ranking.docs) >= docs else None,
+        len(words),
+        chosen,
+        np.array([known[term].number for term in chosen], np.int64),
+        np.array([whole[term] for term in chosen]),
+        note=note,
+    )
+
+
+def _join_feedback(job: _Job, setting: Setting, docs: int) -> None:
+    """Perturb a query of one term by joining feedback terms to it, one at a time."""
+    assert job.ranking is not None
+    collection = setting.retriever.collection
+    pool = read_pool(collection, job.ranking.docs[:docs], job.whole)
+    weights = rank_weights(len(pool.docs))
+    strength = pool.weighted(weights / pool.lengths) * pool.idf
+    strength[np.isin(pool.terms, collection.find_terms(list(job.whole)))] = 0
+    columns = pool.largest(strength, _ADDED)
+    [term], added = job.terms, pool.names(columns)
+    job.terms = [term, *added]
+    job.numbers = np.concatenate([job.numbers, pool.terms[columns]])
+    job.given = np.full(len(job.terms), job.given[0])
+    job.weights = np.hstack([np.ones((len(added), 1)), np.eye(len(added))])
+    job.note = (
+        f"one term has no perturbation: {term!r} was joined with {', '.join(added)}, one at a time"
+        if added
+        else f"one term has no perturbation, and its documents have no other than {term!r}"
+    )
+
+
+def _model(job: _Job, search: _Search, setting: Setting, docs: int, smoothing: float) -> Perturbed:
+    """Read the documents of a query's rankings, and estimate relevance models."""
+    collection = setting.retriever.collection
+    own = search[job.whole] if job.ranking is None else job.ranking
+    if len(own.docs) == 0:
+        pool = read_pool(collection, _NOTHING.docs, job.asked.terms)
+        return Perturbed(
+            pool,
+            np.empty(0, np.int64),
+            np.empty((0, 0)),
+            pool.background[None, :],
+            np.empty((1, 0)),
+            NO_ANSWER if job.n_words else NO_WORD,
+        )
+    rankings = [own, *(own if q == job.whole else search[q] for q in job.perturbed)]
+    listed = [ranking.docs[:docs] for ranking in rankings]
+    weights = [rank_weights(len(found)) for found in listed]
+    bounds = np.cumsum([0, *map(len, listed)], dtype=np.int64)
+    found, shares = gather(np.concatenate(listed), bounds, np.concatenate(weights))
+    pool = read_pool(collection, found, job.asked.terms)
+    counted = (pool.bounds, pool.columns, pool.counts)
+    models = relevance_models(counted, pool.lengths, shares, pool.background, smoothing)
+    terms = np.searchsorted(pool.terms, job.numbers)
+    return Perturbed(pool, terms, job.weights, models, shares, job.note)
+
+
+def _as_function(strategy: str | Strategy | ArrayLike) -> Strategy:
+    if isinstance(strategy, str):
+        if strategy not in STRATEGIES:
+            raise UsageError(
+                f"unknown strategy {strategy!r}: it is one of {', '.join(STRATEGIES)}, a function "
+                "of the number of terms, or an array"
+            )
+        return STRATEGIES[strategy]
+    if callable(strategy):
+        return strategy
+    return lambda _: strategy
+
+
+def _check_weights(strategy: Strategy, n: int) -> Doubles:
+    """Give a strategy's weights for n terms, or refuse them."""
+    given = strategy(n)
+    try:
+        weights = np.array(given, np.float64)
+    except (TypeError, ValueError):
+        raise UsageError(f"a strategy must give an array of numbers, not {given!r}") from None
+    if weights.ndim != 2 or weights.shape[1] != n or len(weights) == 0:
+        shape = " × ".join(map(str, weights.shape)) or "a single number"
+        raise UsageError(
+            f"for {n} terms a strategy must give rows of {n} weights, one or more, not {shape}; a "
+            "function of the number of terms suits queries of any length"
+        )
+    if not (np.isfinite(weights).all() and (weights >= 0).all()):
+        raise UsageError("a strategy's weights must be finite and 0 or more")
+    return weights

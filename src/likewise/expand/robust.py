@@ -1,0 +1,131 @@
+"""How much expansion does a query bear? Terms chosen by a programme that weighs gain and risk."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import ClassVar
+
+import numpy as np
+
+from likewise import notation
+from likewise.compiled import Doubles, Ints
+from likewise.errors import UsageError
+from likewise.expand.expander import Asked, Grown, Setting, check_counts, check_share, mix
+from likewise.expand.feedback import NO_ANSWER
+from likewise.expand.programme import Limits, solve
+from likewise.expand.ranked import RankedRM
+from likewise.expand.similarity import SIMILARITIES, Context
+
+# So many of a query's terms, the weightiest, are aspects that are to be covered.
+_MOST_ASPECTS = 8
+# A new term of less than this part of the weightiest only costs time.
+_LEAST = 0.01
+
+
+@dataclass(frozen=True)
+class Robust:
+    """Expansion with controlled risk (Collins-Thompson 2008, 2009).
+
+    Candidates are the `terms` that `rrm` finds in the first `docs`, c their weights over the
+    largest; chosen are the x that minimise `-cᵀx + κ/2 xᵀ(Σ + γ I)x` within the limits (see
+    `programme.Limits`). Σ tells which words stand and fall together in the first `context`
+    documents (see `similarity`): `loo` and `tat` are perturbation kernels. Where no choice meets
+    the limits the query is left alone.
+    """
+
+    similarity: str = "loo"
+    docs: int = 20
+    terms: int = 60
+    share: float = 0.5
+    kappa: float = 1.0
+    gamma: float = 1.0
+    context: int = 20
+    coverage: float = 0.0
+    balance: float = 1.0
+    keep: float = 0.0
+    budget: float = 0.0
+    notation: ClassVar[str] = "robust"
+
+    def __post_init__(self) -> None:
+        check_counts("robust", docs=self.docs, terms=self.terms, context=self.context)
+        check_share("robust", self.share)
+        if self.similarity not in SIMILARITIES:
+            raise UsageError(
+                f"robust: unknown similarity {self.similarity!r}; it is one of "
+                f"{', '.join(SIMILARITIES)}"
+            )
+        for name in ("kappa", "gamma"):
+            if not 0 < getattr(self, name) < np.inf:
+                raise UsageError(f"robust needs {name} above 0, not {getattr(self, name)}")
+        for name in ("coverage", "budget"):
+            if not 0 <= getattr(self, name) < np.inf:
+                raise UsageError(f"robust needs {name} from 0 up, not {getattr(self, name)}")
+        for name in ("balance", "keep"):
+            if not 0 <= getattr(self, name) <= 1:
+                raise UsageError(f"robust needs {name} from 0 to 1, not {getattr(self, name)}")
+
+    def __str__(self) -> str:
+        return notation.write(self)
+
+    @property
+    def depth(self) -> int:
+        """How many documents of the first ranking it needs."""
+        return 0 if SIMILARITIES[self.similarity].searches else self._deepest
+
+    @property
+    def _deepest(self) -> int:
+        return max(self.docs, self.context)
+
+    def at(self, share: float) -> Robust:
+        """Give the same with another share of the expansion."""
+        return replace(self, share=share)
+
+    def grow(self, batch: Sequence[Asked], setting: Setting) -> list[Grown]:
+        """Expand queries."""
+        contexts = SIMILARITIES[self.similarity].contexts(batch, setting, self._deepest)
+        return [self._grow(context) for context in contexts]
+
+    def _grow(self, context: Context) -> Grown:
+        pool = context.pool
+        if len(pool.docs) == 0:
+            return Grown({}, NO_ANSWER)
+        columns, gains = self.candidates(context)
+        asked = pool.asked
+        limits = Limits(self.coverage, self.balance, self.keep, self.budget)
+        nearness = np.empty((0, len(columns)))
+        if limits.of_aspects:
+            aspects = _weightiest(pool.query[asked] * pool.idf[asked])
+            nearness = context.similarity(columns)[aspects]
+        x = solve(
+            gains,
+            context.risk(columns),
+            nearness,
+            n_asked=len(asked),
+            kappa=self.kappa,
+            gamma=self.gamma,
+            limits=limits,
+        )
+        if x is None:
+            return Grown({}, f"no choice of terms meets {self._limits()}")
+        x[x < _LEAST * x.max(initial=0)] = 0
+        return mix(pool, columns, x, self.share, norm="sum")._replace(note=context.note)
+
+    def candidates(self, context: Context) -> tuple[Ints, Doubles]:
+        """Give the terms to choose from, the query's own first, and what each promises."""
+        pool = context.pool
+        chosen, weights = RankedRM(docs=self.docs, terms=self.terms).choose(pool)
+        promised = np.zeros(len(pool.terms))
+        promised[chosen] = weights / weights.max(initial=1e-300)
+        columns = np.concatenate([pool.asked, chosen[pool.query[chosen] == 0]])
+        return columns, promised[columns]
+
+    def _limits(self) -> str:
+        given = {name: getattr(self, name) for name in ("coverage", "balance", "keep", "budget")}
+        default = Limits()
+        parts = [f"{k}={v:g}" for k, v in given.items() if v != getattr(default, k)]
+        return ", ".join(parts) or "the programme"
+
+
+def _weightiest(weights: Doubles) -> Ints:
+    return np.sort(np.argsort(-weights, kind="stable")[:_MOST_ASPECTS])

@@ -1,0 +1,143 @@
+"""Expansion as people reach it: search, run, Python."""
+
+import json
+from collections import Counter
+
+import pytest
+
+import likewise as lw
+from likewise.app.cli import main
+from likewise.errors import UsageError
+
+
+@pytest.fixture
+def call(papers, capsys):
+    def call(*arguments):
+        code = main([arguments[0], str(papers.folder), *arguments[1:]])
+        done = capsys.readouterr()
+        return code, done.out, done.err
+
+    return call
+
+
+ALL = ["rm1", "rm3", "bo1", "kl", "rocchio", "rrm", "robust", "robust(similarity=jaccard)"]
+
+
+@pytest.mark.parametrize("how", ALL)
+def test_every_expander_shows_its_terms(call, how):
+    code, out, err = call("search", "wing flutter", "--expand", how, "--explain")
+    assert (code, err) == (0, "")
+    name = how.partition("(")[0]
+    first, added, empty, *_ = out.splitlines()
+    assert first.startswith(f"{how}: ")
+    assert "flutter" in first
+    assert added.startswith("+ ")
+    assert empty == ""
+    code, out, _ = call("search", "wing flutter", "--expand", how, "--json")
+    shown = json.loads(out)["expansion"]
+    assert shown["method"].startswith(name)
+    assert {"wing", "flutter"} >= set(shown["asked"])
+    # Bo1 and KL want a term in two documents, and these few share none that is new.
+    assert bool(shown["added"]) == (name not in {"bo1", "kl"})
+    assert not {"wing", "flutter"} & set(shown["added"])
+    assert shown["left_alone"] is None
+
+
+@pytest.mark.parametrize("how", ALL)
+def test_parts_still_add_up(papers, how):
+    answers = papers.search("wing flutter", expand=how, explained=True)
+    assert len(answers) > 0
+    for answer in answers:
+        parts = sum(part.score for part in answer.explanation)
+        assert parts == pytest.approx(answer.score, rel=1e-5)
+    terms = Counter(part.term for answer in answers for part in answer.explanation)
+    assert set(terms) <= {*answers.expanded.asked, *answers.expanded.added}
+    assert answers[:1].expanded == answers.expanded
+
+
+def test_no_expansion_is_the_plain_search(papers, call):
+    plain = papers.search("wing flutter")
+    assert plain.expanded is None
+    assert "expansion" not in plain.to_json()
+    same = papers.search("wing flutter", expand="none")
+    assert [(a.doc_id, a.score) for a in same] == [(a.doc_id, a.score) for a in plain]
+    code, out, _ = call("search", "wing flutter", "--expand", "none", "--json")
+    assert code == 0
+    assert "expansion" not in json.loads(out)
+
+
+def test_a_query_that_is_left_alone_says_so(call, papers):
+    code, out, err = call("search", "zebra", "--expand", "rm3")
+    assert code == 0
+    assert "no document matches" in out
+    assert "not expanded by rm3: no document answers it" in err
+    how = "robust(coverage=100.0)"
+    code, out, err = call("search", "wing flutter", "--expand", how)
+    assert code == 0
+    assert "no choice of terms meets coverage=100" in err
+    assert out.splitlines() == str(papers.search("wing flutter")).splitlines()
+    code, out, _ = call("search", "wing flutter", "--expand", how, "--json")
+    assert "coverage=100" in json.loads(out)["expansion"]["left_alone"]
+
+
+def test_one_word_says_how_it_was_perturbed(call):
+    _, out, _ = call("search", "flutter", "--expand", "robust", "--explain")
+    assert "(one term has no perturbation: 'flutter' was joined with" in out
+    _, out, _ = call("search", "flutter", "--expand", "robust", "--json")
+    assert "joined" in json.loads(out)["expansion"]["note"]
+
+
+def test_runs_are_expanded(papers, call, tmp_path):
+    queries = tmp_path / "queries.jsonl"
+    queries.write_text('{"id": "a", "text": "flutter"}\n{"id": "b", "text": "heat wing"}\n')
+    code, out, _ = call("run", "--queries", str(queries), "--expand", "rm3(docs=2)", "--quiet")
+    assert code == 0
+    assert out.splitlines()[0].split()[-1] == "bm25>>rm3(docs=2)>>bm25"
+    run = papers.run(lw.read_queries(queries), expand=lw.RM3(docs=2))
+    assert [line.split()[2] for line in out.splitlines() if line.startswith("a ")] == [
+        doc_id for doc_id, _ in run["a"]
+    ]
+    plain = papers.run(lw.read_queries(queries))
+    assert len(run["a"]) > len(plain["a"])
+
+
+def test_stages_compose_as_written(papers):
+    bm25 = papers.retrieve("bm25")
+    pipeline = bm25 >> papers.expand("rm3") >> bm25
+    assert repr(pipeline) == "bm25 >> rm3 >> bm25"
+    [by_hand] = pipeline("wing flutter")
+    [built] = papers.retrieve("bm25", expand="rm3")("wing flutter")
+    assert by_hand.ranking.docs.tolist() == built.ranking.docs.tolist()
+    assert by_hand.query == built.query
+
+
+def test_the_filter_holds_for_every_search(papers):
+    answers = papers.search("wing flutter", expand="robust", where="year>=1962")
+    assert {answer.doc_id for answer in answers} <= {"3", "4"}
+    first = papers.search("flutter", expand="rm3", where="year<1961")
+    assert set(first.expanded.added) <= {"wing"}
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["search", "wing", "--expand", "rm4"], "unknown expander 'rm4': it is one of bo1"),
+        (["search", "wing", "--expand", "rm3(size=2)"], "rm3: 'size=2' is no option"),
+        (["search", "wing", "--expand", "rm3(docs=0)"], "docs of at least 1"),
+        (["search", "wing", "--expand", "rm3(docs=x)"], "docs must be a whole number"),
+        (["search", "wing", "--expand", "robust(similarity=x)"], "unknown similarity 'x'"),
+        (["search", "wing", "--expand", "rm3", "--method", "near"], "no terms to expand"),
+        (["search", "wing", "--expand", "rm3", "--method", "halves"], "no terms to expand"),
+        (["run", "--like", "ids.txt", "--expand", "rm3"], "not for --like"),
+    ],
+)
+def test_what_cannot_be_meant_is_refused(call, arguments, message):
+    code, out, err = call(*arguments)
+    assert (code, out) == (2, "")
+    assert message in err
+    assert "Traceback" not in err
+
+
+def test_a_stage_that_cannot_explain_says_so(papers):
+    with pytest.raises(UsageError, match="does not say what its scores are made of"):
+        (papers.retrieve("bm25") >> lw.Cut(2)).explain(lw.Query("1", "wing"), 0)

@@ -1,0 +1,224 @@
+"""Robust expansion: its parts by hand, its limits, and queries that are left alone."""
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import likewise as lw
+from likewise.errors import UsageError
+from likewise.expand.expander import Asked, Setting
+from likewise.expand.perturb import perturb
+from likewise.expand.programme import solve
+from likewise.expand.ranked import RankedRM
+from likewise.expand.robust import Robust
+from likewise.expand.similarity import SIMILARITIES, Similarity
+
+PLAIN = lw.Analysis(stemmer="none", stop="none", title_weight=1)
+TEXTS = [
+    "wave wave beach surf",
+    "wave tsunami japan earthquake",
+    "japan earthquake tsunami warning coast",
+    "japan prefecture asia",
+    "wave function quantum",
+    "beach holiday surf coast",
+    "quantum physics function",
+]
+
+
+@pytest.fixture(scope="module")
+def seas(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("seas") / "seas.lw"
+    documents = [{"id": str(i), "text": text, "year": 2000 + i} for i, text in enumerate(TEXTS)]
+    return lw.index(documents, to=folder, analysis=PLAIN, model=None)
+
+
+def asked(collection, text, k=50):
+    stage = collection.retrieve("bm25", k=k)
+    [answered] = stage(text)
+    return Asked(stage.terms(answered.query), answered.ranking), Setting(stage.retriever)
+
+
+def grown(collection, text, how):
+    question, setting = asked(collection, text)
+    return how.grow([question], setting)[0]
+
+
+def test_ranked_relevance_by_hand(seas):
+    """One word, two documents: p = Σ 1/rank · tf/(length + average) over Σ 1/rank."""
+    question, setting = asked(seas, "tsunami")
+    first, second = question.ranking.docs[:2].tolist()
+    assert [first, second] == [1, 2]
+    average = sum(len(text.split()) for text in TEXTS) / len(TEXTS)
+    by_doc = {1: 1 / 1.5 / (4 + average), 2: 0.5 / 1.5 / (5 + average)}
+    p = {}
+    for doc, share in by_doc.items():
+        for word in TEXTS[doc].split():
+            p[word] = p.get(word, 0) + share
+    n = {word: sum(word in text.split() for text in TEXTS) for word in p}
+    idf = {word: np.log(1 + (7 - n[word] + 0.5) / (n[word] + 0.5)) for word in p}
+    chosen = sorted(p, key=lambda word: -p[word] * idf[word])[:3]
+    weights = {word: p[word] * np.sqrt(idf[word]) for word in chosen}
+    total = sum(weights.values())
+    expected = {word: 0.4 * weight / total for word, weight in weights.items()}
+    expected["tsunami"] += 0.6
+    [found] = RankedRM(docs=2, terms=3, share=0.4).grow([question], setting)
+    assert dict(found.terms) == pytest.approx(expected)
+
+
+def test_jaccard_by_hand(seas):
+    question, setting = asked(seas, "japan wave")
+    [context] = SIMILARITIES["jaccard"].contexts([question], setting, 50)
+    names = ["japan", "tsunami", "wave", "surf"]
+    columns = np.searchsorted(context.pool.terms, seas.snapshot.find_terms(names))
+    # japan: 1 2 3; tsunami: 1 2; wave: 0 1 4; surf: 0 (document 5 is not found).
+    expected = [
+        [1, 2 / 3, 1 / 5, 0],
+        [2 / 3, 1, 1 / 4, 0],
+        [1 / 5, 1 / 4, 1, 1 / 3],
+        [0, 0, 1 / 3, 1],
+    ]
+    assert context.similarity(columns).tolist() == [pytest.approx(row) for row in expected]
+
+
+@pytest.mark.parametrize("name", ["loo", "tat"])
+def test_perturbation_similarity_is_of_its_distances(seas, name):
+    question, setting = asked(seas, "japan wave")
+    [context] = SIMILARITIES[name].contexts([question], setting, 50)
+    [perturbed] = perturb([question], setting, name, docs=50)
+    columns = np.arange(6)
+    distances = perturbed.distances(columns)
+    median = np.median([d for d in distances[np.triu_indices(6, 1)] if d > 0])
+    assert np.allclose(context.similarity(columns), np.exp(-distances / median))
+    moved = np.sqrt(perturbed.models[1:, :6]) - np.sqrt(perturbed.models[0, :6])
+    assert np.allclose(context.risk(columns), moved.T @ moved)
+    [near] = SIMILARITIES[f"{name}-near"].contexts([question], setting, 50)
+    assert np.array_equal(near.risk(columns), context.similarity(columns))
+
+
+def test_the_covariance_is_the_kernel_weighed_by_probability(seas):
+    """Eq. 4 has √p⁽ⁱ⁾ - √p over p √m, so that p_i p_j m G_ij is the covariance's numerator."""
+    question, setting = asked(seas, "japan wave")
+    [context] = SIMILARITIES["loo"].contexts([question], setting, 50)
+    [perturbed] = perturb([question], setting, "loo", docs=50)
+    columns = np.arange(len(perturbed.pool.terms))
+    p = perturbed.models[0]
+    weighed = p[:, None] * perturbed.gram(columns) * p * len(perturbed.weights)
+    assert np.allclose(context.risk(columns), weighed)
+
+
+@pytest.mark.parametrize("name", [*SIMILARITIES])
+@given(words=st.lists(st.sampled_from(" ".join(TEXTS).split()), min_size=1, max_size=5))
+def test_every_similarity_is_a_kernel(seas, name, words):
+    question, setting = asked(seas, " ".join(words))
+    [context] = SIMILARITIES[name].contexts([question], setting, 50)
+    similarity = context.similarity(np.arange(len(context.pool.terms)))
+    assert np.array_equal(similarity, similarity.T)
+    assert np.allclose(np.diag(similarity), 1)
+    assert (similarity >= 0).all()
+    assert (similarity <= 1).all()
+    assert np.linalg.eigvalsh(similarity).min() > -1e-9
+    risk = context.risk(np.arange(len(context.pool.terms)))
+    assert np.array_equal(risk, risk.T)
+    assert np.linalg.eigvalsh(risk).min() > -1e-9
+
+
+def test_the_expansion_is_the_programmes_answer(seas):
+    question, setting = asked(seas, "japan wave")
+    how = Robust(similarity="jaccard", kappa=0.5, gamma=1.0, share=0.3)
+    [context] = SIMILARITIES["jaccard"].contexts([question], setting, 50)
+    columns, gains = how.candidates(context)
+    assert gains.max() == 1
+    assert set(context.pool.names(columns[:2])) == {"japan", "wave"}
+    similarity = context.similarity(columns)
+    x = solve(gains, similarity, similarity[:2], n_asked=2, kappa=0.5, gamma=1.0)
+    expected = dict(zip(context.pool.names(columns), 2 * 0.3 * x / x.sum(), strict=True))
+    expected = {word: weight for word, weight in expected.items() if weight > 0}
+    expected["japan"] += 0.7
+    expected["wave"] += 0.7
+    assert dict(grown(seas, "japan wave", how).terms) == pytest.approx(expected)
+
+
+def test_more_risk_aversion_leaves_less_of_what_is_uncertain(seas):
+    """What x weighs less, weighs less against the query's own terms when these are kept."""
+
+    def added(kappa):
+        terms = grown(seas, "japan wave", Robust(kappa=kappa, keep=1.0)).terms
+        return sum(weight for word, weight in terms.items() if word not in {"japan", "wave"})
+
+    assert added(0.03) > added(1.0) > added(20.0) > 0
+
+
+def test_an_infeasible_programme_leaves_the_query_alone(seas):
+    stage = seas.retrieve("bm25", expand="robust(coverage=50)")
+    [answered] = stage("japan wave")
+    plain = seas.retrieve("bm25")("japan wave")[0]
+    assert "no choice of terms meets coverage=50" in answered.query.expansion.left
+    assert answered.query.terms == {"japan": 1, "wave": 1}
+    assert answered.ranking.docs.tolist() == plain.ranking.docs.tolist()
+    assert answered.ranking.scores.tolist() == plain.ranking.scores.tolist()
+
+
+@pytest.mark.parametrize("name", ["loo", "tat", "jaccard"])
+def test_what_cannot_be_expanded_is_left_alone(seas, name):
+    how = Robust(similarity=name)
+    assert "no document" in grown(seas, "zebra", how).left
+    assert "no document" in grown(seas, "", how).left
+    nothing = seas.retrieve("bm25", expand=how, where="year=1900")
+    [answered] = nothing("japan wave")
+    assert len(answered.ranking.docs) == 0
+    assert answered.query.expansion.left
+
+
+def test_one_word_is_expanded_and_says_how(seas):
+    found = grown(seas, "tsunami", Robust())
+    assert "tsunami" in found.note
+    assert "joined" in found.note
+    assert set(found.terms) > {"tsunami"}
+    assert grown(seas, "tsunami", Robust(similarity="jaccard")).note == ""
+    assert grown(seas, "tsunami zebra", Robust()).terms == found.terms
+
+
+def test_a_batch_is_its_queries_and_threads_change_nothing(seas):
+    texts = ["japan wave", "tsunami", "zebra", "beach surf coast", "quantum function wave"]
+    alone = [grown(seas, text, Robust()) for text in texts]
+    questions = [asked(seas, text)[0] for text in texts]
+    for threads in (1, 4):
+        setting = Setting(seas.retriever(), threads=threads)
+        assert Robust().grow(questions, setting) == alone
+
+
+def test_a_similarity_of_the_users_own(seas, monkeypatch):
+    def alone(batch, setting, docs):
+        found = SIMILARITIES["jaccard"].contexts(batch, setting, docs)
+        return [one._replace(risk=lambda columns: np.eye(len(columns))) for one in found]
+
+    monkeypatch.setitem(SIMILARITIES, "alone", Similarity(alone))
+    assert len(grown(seas, "japan wave", Robust(similarity="alone")).terms) > 2
+
+
+def test_a_share_of_nothing_leaves_the_query_alone(seas):
+    assert grown(seas, "japan wave", Robust().at(0)).left
+    whole = grown(seas, "japan wave", Robust().at(1))
+    assert sum(whole.terms.values()) == pytest.approx(2)
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"similarity": "cosine"}, "one of loo, tat, loo-near, tat-near, jaccard"),
+        ({"kappa": 0.0}, "kappa above 0"),
+        ({"gamma": -1.0}, "gamma above 0"),
+        ({"gamma": float("nan")}, "gamma above 0"),
+        ({"coverage": -0.1}, "coverage from 0 up"),
+        ({"balance": 1.5}, "balance from 0 to 1"),
+        ({"keep": 2.0}, "keep from 0 to 1"),
+        ({"budget": float("inf")}, "budget from 0 up"),
+        ({"share": 1.1}, "share from 0"),
+        ({"docs": 0}, "docs of at least 1"),
+        ({"context": 0}, "context of at least 1"),
+    ],
+)
+def test_options_that_cannot_be_meant_are_refused(options, message):
+    with pytest.raises(UsageError, match=message):
+        Robust(**options)
