@@ -17,7 +17,7 @@ as relevant: nothing was chosen by these.
 same parameters, all sets together.
 
 `speed`: one query a call on descriptions of Debian packages: times over that of the unexpanded
-query, where the time goes, and perturbed queries one at a time against all at once.
+query, where the time goes, and queries perturbed one at a time against all at once.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ import itertools
 import tempfile
 import time
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -43,13 +43,16 @@ from corpora import debian
 from likewise.evaluate import evaluate
 from likewise.evaluate.risk import SHARES, Risk, measure_risk
 from likewise.evaluate.significance import randomisation_test
-from likewise.expand.expander import Asked, Expander, Setting
-from likewise.expand.feedback import RM3, Bo1
+from likewise.expand.expander import Asked, Expander, Setting, rank_weights
+from likewise.expand.feedback import RM3, Bo1, relevance
 from likewise.expand.perturb import perturb
+from likewise.expand.pool import read_pool
 from likewise.expand.programme import solve
 from likewise.expand.ranked import RankedRM
 from likewise.expand.robust import Robust
 from likewise.expand.similarity import SIMILARITIES
+from likewise.retrieve.search import Retriever
+from likewise.stages.stage import NOTHING
 
 DEPTHS = (1000, 100)
 DEPTH = Robust().context
@@ -243,8 +246,8 @@ def speed(cache: Path, *, limit: int, n_queries: int, seed: int) -> None:
     if not folder.exists():
         lw.index(documents, to=folder, model=None)
     collection = lw.open(folder)
-    queries = draw_queries(documents, n_queries, seed)
-    print(f"## Speed: {title}, one query of 2-5 terms a call, k = 10\n")
+    queries = draw_queries(collection, n_queries, seed)
+    print(f"## Speed: {title}, one query of 2-6 terms a call, k = 10\n")
     ways = {
         "none": "none",
         "rm3": RM3(),
@@ -254,7 +257,8 @@ def speed(cache: Path, *, limit: int, n_queries: int, seed: int) -> None:
         "robust tat": Robust(similarity="tat"),
     }
     stages = {name: collection.retrieve("bm25", k=10, expand=how) for name, how in ways.items()}
-    times = {name: timed(lambda q, s=stage: s([q]), queries) for name, stage in stages.items()}
+    calls = {name: lambda q, s=stage: s([q]) for name, stage in stages.items()}
+    times = timed(calls, queries)
     print("| | ms | times the unexpanded |\n|---|---|---|")
     for name, taken in times.items():
         print(f"| {name} | {1e3 * taken:.2f} | {taken / times['none']:.1f} |")
@@ -268,16 +272,15 @@ def breakdown(collection: lw.Collection, queries: list[lw.Query], plain: float) 
     how = Robust()
     first = collection.retrieve("bm25", k=DEPTH)
     setting = Setting(retriever)
-    answered = [first([query])[0] for query in queries]
-    asked = [Asked(first.terms(a.query), a.ranking) for a in answered]
+    bare = [Asked(first.terms(query), NOTHING) for query in queries]
     look = SIMILARITIES[how.similarity].contexts
-    contexts = [look([one], setting, DEPTH)[0] for one in asked]
+    contexts = [look([one], setting, DEPTH)[0] for one in bare]
     chosen = [how.candidates(context) for context in contexts]
     risks = [c.risk(columns) for c, (columns, _) in zip(contexts, chosen, strict=True)]
-    grown = [how.grow([one], setting)[0] for one in asked]
+    grown = [how.grow([one], setting)[0] for one in bare]
     perturbed = [
         [{t: w for t, w in one.terms.items() if t != left} or dict(one.terms) for left in one.terms]
-        for one in asked
+        for one in bare
     ]
 
     def choose(i: int) -> None:
@@ -287,50 +290,64 @@ def breakdown(collection: lw.Collection, queries: list[lw.Query], plain: float) 
         solve(gains, risks[i], nothing, n_asked=n_asked, kappa=1.0, gamma=1.0)
 
     numbers = list(range(len(queries)))
-    last = [dict(g.terms) or dict(a.terms) for g, a in zip(grown, asked, strict=True)]
+    last = [dict(g.terms) or dict(a.terms) for g, a in zip(grown, bare, strict=True)]
     parts = {
-        "first search": lambda i: first([queries[i]]),
-        "perturbed searches, in one batch": lambda i: retriever.rank(perturbed[i], k=DEPTH),
-        "searches, pool and relevance models": lambda i: perturb([asked[i]], setting, docs=DEPTH),
+        "n + 1 searches, in one batch": lambda i: retriever.rank(
+            [bare[i].terms, *perturbed[i]], k=DEPTH
+        ),
+        "these, documents read and relevance models": lambda i: perturb(
+            [bare[i]], setting, docs=DEPTH
+        ),
         "candidates and covariance": lambda i: contexts[i].risk(how.candidates(contexts[i])[0]),
         "solver": choose,
         "last search": lambda i: retriever.rank([last[i]], k=10),
     }
     print("| part of robust loo | ms | times the unexpanded |\n|---|---|---|")
-    for name, part in parts.items():
-        taken = timed(part, numbers)
+    alone = "n + 1 times: search, documents read, relevance model"
+    parts[alone] = lambda i: unbatched(retriever, [bare[i].terms, *perturbed[i]])
+    times = timed(parts, numbers)
+    for name, taken in times.items():
         print(f"| {name} | {1e3 * taken:.2f} | {taken / plain:.1f} |")
-    together = timed(lambda i: retriever.rank(perturbed[i], k=DEPTH), numbers)
-    alone = timed(lambda i: [retriever.rank([query], k=DEPTH) for query in perturbed[i]], numbers)
-    batch = timed(lambda i: perturb(asked, setting, docs=DEPTH), [0]) / len(asked)
-    single = timed(lambda i: perturb([asked[i]], setting, docs=DEPTH), numbers)
-    print(f"\nperturbed searches one at a time over one batch: {alone / together:.2f}×")
-    print(f"perturbing a query a call over all queries in one: {single / batch:.2f}×\n")
+    batch = times["these, documents read and relevance models"]
+    print(f"\nqueries perturbed one at a time over one batch: {times[alone] / batch:.2f}×\n")
 
 
-def draw_queries(documents: list[lw.Document], n: int, seed: int) -> list[lw.Query]:
-    """Two to five words each, of one document's title and text."""
+def unbatched(retriever: Retriever, queries: list[Mapping[str, float]]) -> list[np.ndarray]:
+    """Relevance models of queries, each searched for and its documents read alone."""
+    models = []
+    for query in queries:
+        [ranking] = retriever.rank([query], k=DEPTH)
+        pool = read_pool(retriever.collection, ranking.docs, query)
+        models.append(relevance(pool, rank_weights(len(pool.docs))))
+    return models
+
+
+def draw_queries(collection: lw.Collection, n: int, seed: int) -> list[lw.Query]:
+    """Two to six words each that are searched for, of one document."""
     generator = np.random.default_rng(seed)
+    ids = [document.id for document in collection]
     queries = []
     while len(queries) < n:
-        document = documents[int(generator.integers(len(documents)))]
-        words = sorted({w for w in f"{document.title} {document.text}".split() if w.isalpha()})
-        size = int(generator.integers(2, 6))
-        if len(words) >= 20:
-            chosen = generator.choice(words, size, replace=False)
+        document = collection[ids[int(generator.integers(len(ids)))]]
+        words = {word for word in f"{document.title} {document.text}".split() if word.isalpha()}
+        kept = sorted(word for word in words if collection.snapshot.analyzer.terms(word))
+        size = int(generator.integers(2, 7))
+        if len(kept) >= 10:
+            chosen = generator.choice(kept, size, replace=False)
             queries.append(lw.Query(str(len(queries)), " ".join(chosen.tolist())))
     return queries
 
 
-def timed(call: Callable, items: Sequence, repeats: int = 3) -> float:
-    """Seconds of processor time for one, the best of some rounds after one to warm up."""
-    best = np.inf
-    for _ in range(repeats + 1):
-        start = time.process_time()
-        for item in items:
-            call(item)
-        best = min(best, time.process_time() - start)
-    return best / len(items)
+def timed(calls: Mapping[str, Callable], items: Sequence, rounds: int = 5) -> dict[str, float]:
+    """Seconds of processor time for one item, the best of some rounds in which all take turns."""
+    best = dict.fromkeys(calls, np.inf)
+    for _ in range(rounds + 1):
+        for name, call in calls.items():
+            start = time.process_time()
+            for item in items:
+                call(item)
+            best[name] = min(best[name], (time.process_time() - start) / len(items))
+    return best
 
 
 def main() -> None:

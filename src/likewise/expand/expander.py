@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping, Sequence
+from functools import cache
 from numbers import Integral
 from typing import ClassVar, NamedTuple, Protocol
 
@@ -94,11 +95,11 @@ def mix(
     """
     if share == 0:
         return Grown({}, NO_SHARE)
-    new = np.maximum(weights, 0)
-    size = _NORMS[norm](new)
-    if size == 0:
+    positive = weights > 0
+    if not positive.any():
         return Grown({}, "no term stands out in its first documents")
-    new = share * (new / (limit or size))
+    chosen, new = chosen[positive], weights[positive]
+    new = share * (new / (limit or _NORMS[norm](new)))
     final = dict(zip(chosen.tolist(), new.tolist(), strict=True))
     asked = np.flatnonzero(pool.query)
     given = pool.query[asked]
@@ -129,14 +130,16 @@ def doc_weights(ranking: Ranking, n: int, *, is_log: bool) -> Doubles:
     return weighed
 
 
+@cache
 def rank_weights(n: int) -> Doubles:
-    """Weigh n documents by `1/rank`; weights add up to 1.
+    """Weigh n documents by `1/rank`; weights add up to 1, and are not to be written to.
 
     The scores of the first documents are often close, though the first is far likelier to be
     relevant than the twentieth.
     """
     weights = 1 / np.arange(1, n + 1)
     shares: Doubles = weights / weights.sum()
+    shares.flags.writeable = False
     return shares
 
 
