@@ -37,6 +37,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
+from scipy.stats import binomtest
 
 import likewise as lw
 from corpora import debian
@@ -135,6 +136,33 @@ def quality(sets: list[Judged], *, folds: int, loss: float) -> None:
     print("\nThe defaults:\n")
     fixed = {name: [judged.run(how) for judged in sets] for name, how in DEFAULTS.items()}
     table(sets, {"none": assembled["none"]} | fixed)
+    print()
+    hold_against(sets, fixed, "robust loo")
+
+
+def hold_against(sets: list[Judged], runs: dict[str, list[lw.Run]], one: str) -> None:
+    """Print how one expander differs from the others: p of AP, and which queries are hurt."""
+    aps = {
+        name: [judged.ap(run) for judged, run in zip(sets, of, strict=True)]
+        for name, of in runs.items()
+    }
+    before = [judged.ap(judged.plain) for judged in sets]
+
+    def is_hurt(name: str) -> np.ndarray:
+        return np.concatenate([a < b - 1e-9 for a, b in zip(aps[name], before, strict=True)])
+
+    for name in runs:
+        if name != one:
+            p = [randomisation_test(a - b) for a, b in zip(aps[one], aps[name], strict=True)]
+            mine = int((is_hurt(one) & ~is_hurt(name)).sum())
+            other = int((is_hurt(name) & ~is_hurt(one)).sum())
+            sign = binomtest(mine, mine + other).pvalue if mine + other else 1.0
+            shown = ", ".join(f"{value:.3f}" for value in p)
+            print(
+                f"{one} against {name}: p of AP {shown}; hurt by the first alone {mine}, by the "
+                f"other alone {other}, p {sign:.4f} (sign test)"
+            )
+    print()
 
 
 def check(data: Path, cache: Path) -> None:
