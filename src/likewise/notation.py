@@ -15,7 +15,7 @@ from likewise.errors import UsageError
 
 Config = TypeVar("Config")
 
-_CALL = re.compile(r"\s*([a-z][a-z0-9-]*)\s*(?:\((.*)\))?\s*", re.DOTALL)
+_CALL = re.compile(r"\s*([a-z][a-z0-9-]*)\s*(?:\((.*)\))?\s*", re.DOTALL | re.IGNORECASE)
 
 
 def write(config: object) -> str:
@@ -35,7 +35,7 @@ def read(text: str, table: Mapping[str, type[Config]], *, what: str) -> Config:
     names = ", ".join(sorted(table))
     if match is None:
         raise UsageError(f"{what} {text!r} is not written as name or name(option=value,…)")
-    name, inside = match[1], match[2] or ""
+    name, inside = match[1].lower(), match[2] or ""
     if name not in table:
         raise UsageError(f"unknown {what} {name!r}: it is one of {names}")
     kind = table[name]
@@ -46,6 +46,8 @@ def read(text: str, table: Mapping[str, type[Config]], *, what: str) -> Config:
         if not equals or key not in fields:
             allowed = ", ".join(f"{k}={f.default}" for k, f in fields.items()) or "none"
             raise UsageError(f"{what} {name}: {part!r} is no option; it has {allowed}")
+        if key in options:
+            raise UsageError(f"{what} {name}: {key} is given twice")
         options[key] = convert(value, like=fields[key].default, what=f"{what} {name}: {key}")
     return kind(**options)
 

@@ -304,3 +304,25 @@ def test_the_demo_builds_searches_and_measures(here, capsys):
     assert "words of its own" in out
     assert re.search(r"^bm25 +0\.4", out, re.MULTILINE)
     assert main(["demo", "--to", "demo.lw", "--quiet"]) == 0
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="there is no /dev/full")
+def test_output_that_cannot_be_written_is_a_message(made, here):
+    with open("/dev/full", "w") as full:
+        command = [sys.executable, "-m", "likewise", "search", "papers.lw", "flutter"]
+        done = subprocess.run(command, stdout=full, stderr=subprocess.PIPE, text=True, check=False)
+    assert done.returncode == 1
+    assert "standard output: No space left" in done.stderr
+    assert "Traceback" not in done.stderr
+
+
+def test_any_bytes_and_any_terminal(made, here):
+    query = b"flutter \xff".decode("utf-8", "surrogateescape")
+    done = run("search", "papers.lw", query, "--json")
+    assert done.returncode == 0
+    assert json.loads(done.stdout)["query"] == "flutter �"
+    plain = {**os.environ, "PYTHONUTF8": "0", "PYTHONIOENCODING": "ascii"}
+    command = [sys.executable, "-m", "likewise", "eval", "--help"]
+    done = subprocess.run(command, capture_output=True, env=plain, check=False)
+    assert (done.returncode, done.stderr) == (0, b"")
+    assert b"randomisation test (?)" in done.stdout

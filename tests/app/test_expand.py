@@ -8,6 +8,7 @@ import pytest
 import likewise as lw
 from likewise.app.cli import main
 from likewise.errors import UsageError
+from likewise.expand.expander import Grown
 
 
 @pytest.fixture
@@ -141,3 +142,96 @@ def test_what_cannot_be_meant_is_refused(call, arguments, message):
 def test_a_stage_that_cannot_explain_says_so(papers):
     with pytest.raises(UsageError, match="does not say what its scores are made of"):
         (papers.retrieve("bm25") >> lw.Cut(2)).explain(lw.Query("1", "wing"), 0)
+
+
+def test_an_expander_searches_as_the_stage_before_it(papers):
+    ql = papers.retrieve("ql(mu=5.0)")
+    named = ql >> papers.expand("robust", method="ql(mu=5.0)") >> ql
+    follows = ql >> papers.expand("robust") >> ql
+    apart = ql >> papers.expand("robust", method="bm25") >> ql
+    terms = [stage("wing flutter flow")[0].query.terms for stage in (named, follows, apart)]
+    assert terms[0] == terms[1] != terms[2]
+
+
+@pytest.mark.parametrize("method", ["near", "halves"])
+def test_what_compares_texts_has_no_use_for_terms(papers, method):
+    stage = papers.retrieve("bm25") >> papers.expand("rm3") >> papers.retrieve(method)
+    with pytest.raises(UsageError, match="no use for the terms of an expansion"):
+        stage("wing flutter")
+
+
+def test_no_expander_may_be_written_as_none(papers):
+    plain = papers.search("wing flutter")
+    assert [a.doc_id for a in papers.search("wing flutter", expand=None)] == [
+        a.doc_id for a in plain
+    ]
+
+
+@pytest.mark.parametrize("how", [5, lw.RM3, object()])
+def test_what_is_no_expander_is_refused(papers, how):
+    with pytest.raises(UsageError, match="is no expander"):
+        papers.search("wing", expand=how)
+
+
+def test_an_expander_is_not_a_stage(papers):
+    with pytest.raises(UsageError, match="rm3 is neither a stage nor a function"):
+        papers.retrieve("bm25") >> lw.RM3()
+
+
+class Own:
+    """An expander of the user's own, which gives back what it is told to."""
+
+    depth = 1
+
+    def __init__(self, found):
+        self.found = found
+
+    def __str__(self):
+        return "own"
+
+    def at(self, share):
+        return self
+
+    def grow(self, batch, setting):
+        return self.found
+
+
+def test_an_expander_of_the_users_own_is_checked(papers):
+    answers = papers.search("wing", expand=Own([Grown({"heat": 1.0})]))
+    assert [answer.doc_id for answer in answers] == ["2"]
+    for found in ([], [{"heat": 1.0}]):
+        with pytest.raises(UsageError, match="own must give one Grown for each of 1 queries"):
+            papers.search("wing", expand=Own(found))
+    with pytest.raises(UsageError, match="no number"):
+        papers.search("wing", expand=Own([Grown({"heat": float("nan")})]))
+
+
+def test_answers_print_what_was_made_of_the_query(papers):
+    shown = str(papers.search("wing flutter", expand="rm3", explained=True))
+    assert shown.startswith("rm3: ")
+    assert "\n+ " in shown
+    assert str(papers.search("wing flutter", expand="rm3")).lstrip().startswith("score")
+    left = papers.search("wing flutter", expand="robust(coverage=100.0)")
+    assert str(left).startswith("not expanded by robust(coverage=100.0): no choice")
+    assert max(map(len, left.expanded.shown(60).splitlines())) <= 60
+
+
+def test_a_run_tells_of_queries_left_alone(papers, call, tmp_path):
+    queries = tmp_path / "queries.jsonl"
+    queries.write_text('{"id": "a", "text": "flutter"}\n{"id": "b", "text": "zebra"}\n')
+    code, out, err = call("run", "--queries", str(queries), "--expand", "rm3", "--json")
+    assert code == 0
+    assert "1 of 2 queries were not expanded; b: no document answers it" in err
+    expansions = json.loads(out)["expansions"]
+    assert expansions["a"]["added"]
+    assert expansions["b"]["left_alone"] == "no document answers it"
+    _, out, _ = call("run", "--queries", str(queries), "--json", "--quiet")
+    assert "expansions" not in json.loads(out)
+
+
+def test_names_may_be_written_in_any_case(call):
+    assert call("search", "wing", "--expand", "RM3")[0] == 0
+    code, _, err = call("search", "wing", "--expand", "rm3(docs=5,docs=6)")
+    assert (code, "docs is given twice" in err) == (2, True)
+    code, _, err = call("search", "wing", "--expand", "jaccard")
+    assert (code, "write robust(similarity=jaccard)" in err) == (2, True)

@@ -209,7 +209,7 @@ def test_a_curve_starts_at_the_origin(before, after):
     curve = risk_curve("half", run_at, before, QRELS, depths=(1,))
     assert asked == [*SHARES] == [point.share for point in curve.points]
     assert len(curve.points) == 11
-    assert curve.line == [(0, 0)] * 6 + [(2, pytest.approx(-7.7333, abs=1e-4))] * 5
+    assert curve.line() == [(0, 0)] * 6 + [(2, pytest.approx(-7.7333, abs=1e-4))] * 5
     assert curve.points[7].risk == measure_risk(before, after, QRELS, depths=(1,))
     assert [point["share"] for point in curve.to_json()["points"]] == [*SHARES]
 
@@ -334,10 +334,10 @@ def test_csv_has_the_same_numbers(table):
 
 
 def test_what_a_figure_shows(table, before, after):
-    assert table.lines == {curve.name: curve.line for curve in table.curves}
+    assert table.lines(table.depths[0]) == {c.name: c.line() for c in table.curves}
     again = compare_risk([before, after, after], QRELS, depths=(1, 6))
     point = (2.0, pytest.approx(-7.7333, abs=1e-4))
-    assert again.lines == {"after": [point], "after (2)": [point]}
+    assert again.lines(again.depths[0]) == {"after": [point], "after (2)": [point]}
     assert [row["name"] for row in again.to_json()["runs"]] == ["after", "after (2)"]
 
 

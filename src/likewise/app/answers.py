@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 
 _WIDEST_ID = 36
 _SHOWN_PARTS = 8
+_SHOWN_TERMS = 20
 _LEAST_SHOWN = 0.00005
 
 
@@ -78,11 +79,20 @@ class Expanded:
         )
 
     def __str__(self) -> str:
+        return self.shown(columns())
+
+    def shown(self, width: int) -> str:
+        """Write the terms in so many columns, of the new ones the weightiest."""
         if self.left:
             return f"not expanded by {self.method}: {self.left}"
         added = _weighted(self.added) or "no new term"
         lines = [f"{self.method}: {_weighted(self.asked)}", f"+ {added}"]
-        return "\n".join([*lines, f"({self.note})"] if self.note else lines)
+        lines += [f"({self.note})"] if self.note else []
+        wrapped = [
+            textwrap.wrap(line, max(width, 40), subsequent_indent="  ", break_on_hyphens=False)
+            for line in lines
+        ]
+        return "\n".join(part for line in wrapped for part in line)
 
     def to_json(self) -> dict[str, Any]:
         """Give plain values."""
@@ -125,14 +135,17 @@ class Answers(Sequence[Answer]):
         return self._answers[i]
 
     def __str__(self) -> str:
-        if not self._answers:
-            return "no document matches"
-        return self.table(shutil.get_terminal_size((100, 24)).columns)
+        explained = any(answer.explanation for answer in self._answers)
+        if self.expanded and (explained or self.expanded.left):
+            return f"{self.expanded}\n\n{self.table(columns())}"
+        return self.table(columns())
 
     __repr__ = __str__
 
     def table(self, width: int) -> str:
         """Lay the answers out in so many columns."""
+        if not self._answers:
+            return "no document matches"
         ids = [shorten(answer.doc_id, _WIDEST_ID) for answer in self._answers]
         scores = [f"{answer.score:.4f}" for answer in self._answers]
         id_width = max(map(display_width, [*ids, "id"]))
@@ -167,6 +180,10 @@ class Answers(Sequence[Answer]):
         return Answers(
             self._answers, query=self.query, method=self.method, expanded=Expanded.of(query)
         )
+
+    def alone(self) -> Answers:
+        """Give the same answers without what was made of the query."""
+        return Answers(self._answers, query=self.query, method=self.method)
 
     def _with(self, answers: Sequence[Answer]) -> Answers:
         return Answers(answers, query=self.query, method=self.method, expanded=self.expanded)
@@ -224,7 +241,15 @@ def _parts(parts: Sequence[Part]) -> str:
 
 
 def _weighted(terms: Mapping[str, float]) -> str:
-    return ", ".join(f"{one_line(term)} {weight:.3f}" for term, weight in terms.items())
+    listed = [f"{one_line(term)} {weight:.3f}" for term, weight in terms.items()]
+    rest = sum([*terms.values()][_SHOWN_TERMS:])
+    more = [f"{len(listed) - _SHOWN_TERMS} more {rest:.3f}"] if len(listed) > _SHOWN_TERMS else []
+    return ", ".join(listed[:_SHOWN_TERMS] + more)
+
+
+def columns() -> int:
+    """How many columns the terminal has; 100 where there is none."""
+    return shutil.get_terminal_size((100, 24)).columns
 
 
 def one_line(text: str) -> str:

@@ -47,7 +47,7 @@ class Asking(Liking):
         *,
         k: int = 10,
         method: Method = _DEFAULT,
-        expand: str | Expander = "none",
+        expand: str | Expander | None = None,
         where: str | Filter | Sequence[str | Filter] = (),
         explained: bool = False,
     ) -> Answers:
@@ -62,7 +62,7 @@ class Asking(Liking):
         method: Method = _DEFAULT,
         *,
         k: int = 1000,
-        expand: str | Expander = "none",
+        expand: str | Expander | None = None,
         where: str | Filter | Sequence[str | Filter] = (),
         threads: int = 1,
     ) -> Stage:
@@ -72,7 +72,7 @@ class Asking(Liking):
         the search again.
         """
         allowed = self.allowed(where)
-        if expand != "none":
+        if expand is not None and expand != "none":
             growing = self.expand(expand, method=method, where=where, threads=threads)
             last = Retrieve(growing.retriever, k=k, allowed=allowed, threads=threads)
             depth = growing.how.depth
@@ -98,24 +98,27 @@ class Asking(Liking):
         self,
         how: str | Expander,
         *,
-        method: Method = _DEFAULT,
+        method: Method | None = None,
         where: str | Filter | Sequence[str | Filter] = (),
         threads: int = 1,
     ) -> Expand:
         """Give an expander as a stage: `bm25 >> c.expand("rm3") >> bm25`.
 
-        `method` is that of the search before it.
+        `method` is how it searches itself: as the stage before does, unless another is named.
         """
         from likewise.expand.reading import read_expander
         from likewise.expand.stage import Expand
 
-        config = read_expander(how) if isinstance(how, str) else how
+        config = read_expander(how)
+        fixed = method is not None
+        method = _DEFAULT if method is None else method
         if _named(method) in BY_LIKENESS or _is_near(method):
             raise UsageError(
                 f"{_named(method)} has no terms to expand; bm25, ql, ql-jm and tfidf search by them"
             )
         allowed = self.allowed(where)
-        return Expand(self.retriever(method), config, allowed=allowed, threads=threads)
+        retriever = self.retriever(method)
+        return Expand(retriever, config, allowed=allowed, threads=threads, fixed=fixed)
 
     def perturb(
         self,
@@ -143,17 +146,28 @@ class Asking(Liking):
         method: Method = _DEFAULT,
         k: int = 1000,
         shares: Sequence[float] | None = None,
+        depths: Sequence[int] | None = None,
+        measures: str | Sequence[str] | None = None,
+        seed: int = 0,
         threads: int = 0,
     ) -> RiskTable:
         """Tell what expanders gain over the queries as they are, and what they put at risk."""
         from likewise.app.risk import risk_of
-        from likewise.evaluate.risk import SHARES
+        from likewise.evaluate.risk import MEASURES, SHARES
 
         many = isinstance(expand, Sequence) and not isinstance(expand, str)
-        expanders = cast("Sequence[str | Expander]", expand if many else [expand])
-        at = SHARES if shares is None else shares
         return risk_of(
-            self, queries, qrels, expanders, method=method, k=k, shares=at, threads=threads
+            self,
+            queries,
+            qrels,
+            cast("Sequence[str | Expander]", expand if many else [expand]),
+            method=method,
+            k=k,
+            shares=SHARES if shares is None else shares,
+            depths=depths,
+            measures=MEASURES if measures is None else measures,
+            seed=seed,
+            threads=threads,
         )
 
     def retriever(self, method: Method = _DEFAULT) -> Retriever:
@@ -169,7 +183,7 @@ class Asking(Liking):
         *,
         k: int = 1000,
         method: Method = _DEFAULT,
-        expand: str | Expander = "none",
+        expand: str | Expander | None = None,
         where: str | Filter | Sequence[str | Filter] = (),
         name: str = "",
         threads: int = 0,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import io
 import os
 import sys
 from collections.abc import Sequence
@@ -58,6 +59,10 @@ def parser() -> argparse.ArgumentParser:
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run one command; give the exit code."""
+    for stream in (sys.stdout, sys.stderr):
+        # What a terminal cannot show is replaced, not an error.
+        if isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(errors="replace")
     options = parser().parse_args(arguments)
     try:
         options.run(options)
@@ -68,13 +73,22 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return _fail(error, 1)
     except BrokenPipeError:
         # The reader has gone (as `head` does); nothing more can or need be said.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        _silence()
         return 0
     except KeyboardInterrupt:
         return _fail("interrupted; nothing was changed by what was under way", 130)
+    except OSError as error:
+        reason = os.strerror(error.errno) if error.errno else str(error)
+        _silence()
+        return _fail(f"{error.filename or 'standard output'}: {reason}", 1)
     except MemoryError:
         return _fail("out of memory; give less with --memory, or fewer --threads", 1)
     return 0
+
+
+def _silence() -> None:
+    """Send what is left in the buffer nowhere."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
 def _fail(error: object, code: int) -> int:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 import re
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -79,6 +79,11 @@ def positive(text: str) -> int:
     if value < 1:
         raise argparse.ArgumentTypeError("it must be at least 1")
     return value
+
+
+def spoken(words: Sequence[str]) -> str:
+    """Join words of the command line; bytes among them that are no text are replaced."""
+    return " ".join(words).encode("utf-8", "surrogateescape").decode("utf-8", "replace")
 
 
 def print_json(value: Any) -> None:

@@ -122,8 +122,9 @@ def _limit(ax: Axes, points: Doubles) -> None:
     low, high = low - _MARGIN * (high - low), high + _MARGIN * (high - low)
     ax.set_xlim(float(low[0]), float(high[0]))
     ax.set_ylim(float(low[1]), float(high[1]))
-    for axis in (ax.xaxis, ax.yaxis):
-        axis.set_major_locator(MaxNLocator(nbins=7, steps=[1, 2, 2.5, 5, 10]))
+    for axis, whole in ((ax.xaxis, True), (ax.yaxis, False)):
+        # Documents are lost whole.
+        axis.set_major_locator(MaxNLocator(nbins=7, steps=[1, 2, 2.5, 5, 10], integer=whole))
         axis.set_major_formatter(FuncFormatter(lambda value, _: style.number(value)))
 
 

@@ -137,10 +137,9 @@ class Curve:
     name: str
     points: tuple[Point, ...]
 
-    @property
-    def line(self) -> list[tuple[float, float]]:
-        """The curve for a figure: R-Loss at the first depth, and the gain in per cent."""
-        return [(float(risk.losses[0].lost), risk.percent) for _, risk in self.points]
+    def line(self, at: int = 0) -> list[tuple[float, float]]:
+        """The curve for a figure: R-Loss at one of the depths, and the gain in per cent."""
+        return [(float(risk.losses[at].lost), risk.percent) for _, risk in self.points]
 
     def to_json(self) -> dict[str, Any]:
         """Give plain values."""

@@ -54,16 +54,23 @@ class RiskTable:
         return tuple(loss.depth for loss in self.risks[0].losses)
 
     @property
-    def lines(self) -> dict[str, list[tuple[float, float]]]:
+    def telling_depth(self) -> int:
+        """The first depth at which anything is lost, so that a figure has something to show."""
+        shown = [*self.risks, *(point.risk for curve in self.curves for point in curve.points)]
+        lost = [any(risk.losses[i].lost for risk in shown) for i in range(len(self.depths))]
+        return self.depths[lost.index(True) if any(lost) else 0]
+
+    def lines(self, depth: int) -> dict[str, list[tuple[float, float]]]:
         """What a figure shows by name: the curves, or (where there are none) a point for each run.
 
-        A point is R-Loss at the first depth, and the gain in per cent.
+        A point is R-Loss at a depth, and the gain in per cent.
         """
+        at = self.depths.index(depth)
         if self.curves:
-            return {curve.name: curve.line for curve in self.curves}
+            return {curve.name: curve.line(at) for curve in self.curves}
         names = self.comparison.runs[1:]
         return {
-            name: [(float(risk.losses[0].lost), risk.percent)]
+            name: [(float(risk.losses[at].lost), risk.percent)]
             for name, risk in zip(names, self.risks, strict=True)
         }
 

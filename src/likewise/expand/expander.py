@@ -16,7 +16,7 @@ from likewise.expand.pool import Pool
 from likewise.records import Expansion, Query, Ranking
 from likewise.retrieve.search import Retriever
 
-NO_SHARE = "its share of new terms is 0"
+NO_SHARE = "the share of feedback is 0"
 
 _NORMS: dict[str, Callable[[Doubles], float]] = {
     "sum": lambda values: float(values.sum()),
@@ -76,12 +76,17 @@ def expand(
 
     Terms of negative weight (what a document had better not say) stay as they were.
     """
+    found = how.grow(asked, setting)
+    if len(found) != len(asked) or not all(isinstance(one, Grown) for one in found):
+        raise UsageError(f"{how} must give one Grown for each of {len(asked)} queries")
+    if not all(math.isfinite(weight) for one in found for weight in one.terms.values()):
+        raise UsageError(f"{how} gave a term a weight that is no number")
     return [
         query._replace(
             terms={**grown.terms, **_unwanted(before.terms)} if not grown.left else before.terms,
             expansion=Expansion(str(how), before.terms, grown.left, grown.note),
         )
-        for query, before, grown in zip(queries, asked, how.grow(asked, setting), strict=True)
+        for query, before, grown in zip(queries, asked, found, strict=True)
     ]
 
 

@@ -17,6 +17,8 @@ from likewise.expand.programme import Limits, solve
 from likewise.expand.ranked import RankedRM
 from likewise.expand.similarity import SIMILARITIES, Context
 
+# So many queries are searched for together: the documents of all are held until they are done.
+_TOGETHER = 64
 # So many of a query's terms, the weightiest, are aspects that are to be covered.
 _MOST_ASPECTS = 8
 # A new term of less than this part of the weightiest only costs time.
@@ -83,8 +85,13 @@ class Robust:
 
     def grow(self, batch: Sequence[Asked], setting: Setting) -> list[Grown]:
         """Expand queries."""
-        contexts = SIMILARITIES[self.similarity].contexts(batch, setting, self._deepest)
-        return [self._grow(context) for context in contexts]
+        look = SIMILARITIES[self.similarity].contexts
+        pieces = (batch[i : i + _TOGETHER] for i in range(0, len(batch), _TOGETHER))
+        return [
+            self._grow(context)
+            for piece in pieces
+            for context in look(piece, setting, self._deepest)
+        ]
 
     def _grow(self, context: Context) -> Grown:
         pool = context.pool
@@ -106,8 +113,10 @@ class Robust:
             gamma=self.gamma,
             limits=limits,
         )
-        if x is None:
+        if x is None and limits != Limits():
             return Grown({}, f"no choice of terms meets {self._limits()}")
+        if x is None:
+            return Grown({}, f"the programme cannot be solved with {self}")
         x[x < _LEAST * x.max(initial=0)] = 0
         return mix(pool, columns, x, self.share, norm="sum")._replace(note=context.note)
 
@@ -124,7 +133,7 @@ class Robust:
         given = {name: getattr(self, name) for name in ("coverage", "balance", "keep", "budget")}
         default = Limits()
         parts = [f"{k}={v:g}" for k, v in given.items() if v != getattr(default, k)]
-        return ", ".join(parts) or "the programme"
+        return ", ".join(parts)
 
 
 def _weightiest(weights: Doubles) -> Ints:

@@ -8,13 +8,15 @@ from likewise.compiled import Bools
 from likewise.expand.expander import Asked, Expander, Setting, expand
 from likewise.records import Query
 from likewise.retrieve.search import Retriever
+from likewise.stages.retrieval import Retrieve
 from likewise.stages.stage import Answered, Stage
 
 
 class Expand(Stage):
     """Give each query the terms that an expander finds; rankings stay as they were.
 
-    `retriever` is what made the rankings: perturbed queries are searched for by it too.
+    `retriever` is what made the rankings: perturbed queries are searched for by it too. One that
+    is not `fixed` gives way to that of the search before.
     """
 
     def __init__(
@@ -24,10 +26,19 @@ class Expand(Stage):
         *,
         allowed: Sequence[Bools] | None = None,
         threads: int = 1,
+        fixed: bool = True,
     ) -> None:
         self.how = how
         self.retriever = retriever
         self._setting = Setting(retriever, allowed, threads)
+        self._fixed = fixed
+
+    def after(self, before: Stage) -> Expand:
+        """Search as the stage before does."""
+        if self._fixed or not isinstance(before, Retrieve):
+            return self
+        _, allowed, threads = self._setting
+        return Expand(before.retriever, self.how, allowed=allowed, threads=threads)
 
     def apply(self, batch: Sequence[Answered]) -> list[Answered]:
         """Expand the queries."""

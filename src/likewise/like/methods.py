@@ -22,7 +22,7 @@ from likewise.records import Query, Ranking
 from likewise.retrieve.explain import Part
 from likewise.retrieve.models import MODELS, Model
 from likewise.retrieve.search import Retriever
-from likewise.stages.stage import Answered, Stage
+from likewise.stages.stage import Answered, Stage, text_of
 
 _CANDIDATES = 100
 
@@ -269,7 +269,7 @@ class RankLike(Stage):
         return self._ranker.explain(question, doc, k=self.k, allowed=self._allowed)
 
     def _question(self, query: Query) -> Question:
-        return Question(query.qid, (of_text(self._collection, query.text),))
+        return Question(query.qid, (of_text(self._collection, text_of(query, self)),))
 
     def __repr__(self) -> str:
         return self._method

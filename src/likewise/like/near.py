@@ -13,7 +13,7 @@ from likewise.compiled import Bools
 from likewise.like.space import Space
 from likewise.records import Query
 from likewise.retrieve.explain import Part
-from likewise.stages.stage import Answered, Stage
+from likewise.stages.stage import Answered, Stage, text_of
 
 
 @dataclass(frozen=True)
@@ -60,7 +60,7 @@ class RankNear(Stage):
 
     def apply(self, batch: Sequence[Answered]) -> list[Answered]:
         """Decompose the queries, and rank what is near."""
-        vectors = self.space.text_vectors([answered.query.text for answered in batch])
+        vectors = self.space.text_vectors([text_of(answered.query, self) for answered in batch])
         rankings = self.space.rank(vectors, self.k, allowed=self._allowed, threads=self._threads)
         return [
             Answered(answered.query, ranking)

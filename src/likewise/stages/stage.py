@@ -28,6 +28,10 @@ class Stage:
         """Take queries with the rankings so far; give as many, in the same order."""
         raise UsageError(f"{type(self).__name__} does not say what it does: define apply")
 
+    def after(self, before: Stage) -> Stage:
+        """Give the stage as it is to be after another; most do not mind what comes before them."""
+        return self
+
     def explain(self, query: Query, doc: int) -> list[Part]:
         """Split the score that the stage gave a document; the query is as the stage left it."""
         raise UsageError(f"{self!r} does not say what its scores are made of")
@@ -40,7 +44,15 @@ class Stage:
 
     def __rshift__(self, other: Stage | Callable[[Answered], Answered]) -> Stage:
         """Send what this stage gives through another, or through a function of one answer."""
-        return Chain((*_parts(self), *_parts(other if isinstance(other, Stage) else Each(other))))
+        if not isinstance(other, Stage):
+            if not callable(other):
+                raise UsageError(
+                    f"{other!s} is neither a stage nor a function; an expander becomes a stage by "
+                    "the collection's `expand`"
+                )
+            other = Each(other)
+        first, *others = _parts(other)
+        return Chain((*_parts(self), first.after(_parts(self)[-1]), *others))
 
 
 class Chain(Stage):
@@ -94,6 +106,13 @@ class Cut(Stage):
 
     def __repr__(self) -> str:
         return f"Cut({self.k})"
+
+
+def text_of(query: Query, stage: Stage) -> str:
+    """Give the text of a query to a stage that has no use for terms."""
+    if query.expansion and not query.expansion.left:
+        raise UsageError(f"{stage!r} compares texts, and has no use for the terms of an expansion")
+    return query.text
 
 
 def _answered(query: str | Query | Answered, number: int) -> Answered:

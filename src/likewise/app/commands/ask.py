@@ -5,17 +5,20 @@ from __future__ import annotations
 import argparse
 import os
 import sys
+from collections.abc import Iterable, Iterator, Mapping
 from itertools import chain
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
-from likewise.app.options import Commands, add_json, command, positive, print_json, whole
+from likewise.app.options import Commands, add_json, command, positive, print_json, spoken, whole
 from likewise.app.progress import OutOf, Progress
 from likewise.errors import UsageError
 
 if TYPE_CHECKING:
+    from likewise.app.answers import Expanded
     from likewise.app.library import Collection
     from likewise.evaluate import Run
+    from likewise.stages.stage import Answered
 
 _BATCH = 1024
 
@@ -31,14 +34,25 @@ methods (options in brackets, as in --method "bm25(k1=2,b=0.5)"):
 
 _EXPANDERS = """\
 expanders of a query, by the terms of its first documents (--expand "rm3(docs=5,share=0.3)"):
+  none     the query as it is (the default)
   rm3      relevance model and query                       docs=10 terms=20 share=0.5
   rrm      relevance model by rank and rarity, and query   docs=20 terms=50 share=0.5
   rm1      relevance model alone                           docs=10 terms=20
   bo1, kl  divergence from randomness                      docs=3 terms=10 share=0.5
   rocchio  mean of document vectors                        docs=10 terms=20 beta=0.75 gamma=0
-  robust   as much as its risk allows (`likewise risk --help`)   similarity=loo share=0.5
-share is the new terms' part of the expanded query; --explain and --json show all terms.
+  robust   as much as its risk allows                      docs=20 terms=60 share=0.5
+           similarity=loo    which words stand and fall together: loo and tat as the query loses
+                             each of its words, or has it alone (loo-near, tat-near: by distance);
+                             jaccard by the documents that have them
+           gamma=1 kappa=1   the lower gamma, the more risk counts
+           context=20        documents that similarity looks at
+           coverage=0 balance=1 keep=0 budget=0   limits; where none can be met the query is left
+                             alone: new words near to each word of the query; no nearer to one than
+                             to others by so much; weight of the query's words; of all new words
+share is the part of feedback in the expanded query. {shown}
 """
+_ALL_TERMS = "--explain shows the weightiest terms, --json all."
+_RUN_TERMS = "--json shows all terms."
 
 _FILTERS = r"""filters, all of which must hold:
   field=value   field!=value   field>=2000   field<2010   field=one|two   field=*
@@ -46,7 +60,7 @@ _FILTERS = r"""filters, all of which must hold:
 
 _SEARCH_MANUAL = f"""\
 {_METHODS}
-{_EXPANDERS}
+{_EXPANDERS.format(shown=_ALL_TERMS)}
 {_FILTERS}
 examples:
   likewise search papers.lw "boundary layer transition" -k 5
@@ -62,9 +76,9 @@ With --like the queries are documents: ids of the collection, a line each, or do
 (id, title, text). A document is not among its own answers. Methods are those of `likewise like`.
 
 {_METHODS}
-{_EXPANDERS}
+{_EXPANDERS.format(shown=_RUN_TERMS)}
 {_FILTERS}
-example:
+examples:
   likewise run cran.lw --queries queries.jsonl > bm25.run
   likewise run cran.lw --queries queries.jsonl --expand rm3 > rm3.run
   likewise run cran.lw --like ids.txt -k 100 > like.run
@@ -131,7 +145,7 @@ def _search(options: argparse.Namespace) -> None:
 
     collection = Collection(options.collection)
     answers = collection.search(
-        " ".join(options.query),
+        spoken(options.query),
         k=options.k,
         method=options.method or "bm25",
         expand=options.expand,
@@ -145,8 +159,7 @@ def _search(options: argparse.Namespace) -> None:
         print("likewise: the query holds no word that is searched for", file=sys.stderr)
     elif answers.expanded and answers.expanded.left:
         print(f"likewise: {answers.expanded}", file=sys.stderr)
-    elif answers.expanded and options.explain:
-        print(f"{answers.expanded}\n")
+        answers = answers.alone()
     print(answers)
 
 
@@ -170,13 +183,31 @@ def _run(options: argparse.Namespace) -> None:
         threads=threads,
     )
     batches = (queries[i : i + _BATCH] for i in range(0, len(queries), _BATCH))
+    grown: dict[str, Expanded] = {}
     with Progress("run", unit="queries", quiet=options.quiet) as progress:
-        answered = chain.from_iterable(map(stage, batches))
+        answered = _noted(chain.from_iterable(map(stage, batches)), grown)
         run = collection.as_run(
             progress.follow(answered, measured=OutOf(len(queries), progress)),
             name=options.tag or repr(stage).replace(" ", ""),
         )
-    _print_run(options, run)
+    left = {qid: one.left for qid, one in grown.items() if one.left}
+    if left and not options.quiet:
+        qid, why = next(iter(left.items()))
+        print(
+            f"likewise: {len(left):,} of {len(queries):,} queries were not expanded; {qid}: {why}",
+            file=sys.stderr,
+        )
+    _print_run(options, run, {qid: one.to_json() for qid, one in grown.items()})
+
+
+def _noted(answered: Iterable[Answered], grown: dict[str, Expanded]) -> Iterator[Answered]:
+    """Pass answers on, and note what was made of their queries."""
+    from likewise.app.answers import Expanded
+
+    for one in answered:
+        if one.query.expansion:
+            grown[one.query.qid] = Expanded.of(one.query)
+        yield one
 
 
 def _run_like(options: argparse.Namespace, collection: Collection) -> None:
@@ -206,10 +237,12 @@ def _run_like(options: argparse.Namespace, collection: Collection) -> None:
     _print_run(options, run)
 
 
-def _print_run(options: argparse.Namespace, run: Run) -> None:
+def _print_run(
+    options: argparse.Namespace, run: Run, expansions: Mapping[str, Any] | None = None
+) -> None:
     from likewise.evaluate import write_run
 
     if options.json:
-        print_json(run.to_json())
+        print_json(run.to_json() | ({"expansions": expansions} if expansions else {}))
     else:
         write_run(run, sys.stdout)

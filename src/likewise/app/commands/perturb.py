@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import argparse
-import sys
 from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from likewise.app.options import Commands, add_json, command, positive, print_json
-from likewise.errors import MissingExtra, UsageError
+from likewise.app.figures import add_figure, check_figure, draw_figure, say
+from likewise.app.options import Commands, add_json, command, positive, print_json, spoken
+from likewise.errors import UsageError
 
 if TYPE_CHECKING:
     from likewise.app.library import Collection
@@ -34,8 +34,6 @@ examples:
   likewise perturb news.lw "japanese wave" --strategy tat --plot wave.svg
 """
 
-_PLOT = Path("perturb")
-
 
 def register(commands: Commands) -> None:
     """Add the command."""
@@ -58,13 +56,10 @@ def register(commands: Commands) -> None:
     parser.add_argument(
         "--docs", type=positive, default=50, metavar="N", help="documents each (default 50)"
     )
-    parser.add_argument("--method", default="bm25", metavar="NAME", help="how to score (bm25)")
-    figure = parser.add_mutually_exclusive_group()
-    figure.add_argument(
-        "--plot", type=Path, metavar="NAME", help="write NAME.svg and NAME.png (default perturb)"
+    parser.add_argument(
+        "--method", default="bm25", metavar="NAME", help="how to score (default bm25)"
     )
-    figure.add_argument("--no-plot", action="store_true", help="write no figure")
-    parser.add_argument("--quiet", action="store_true", help="no messages on standard error")
+    add_figure(parser, "perturb")
     add_json(parser)
 
 
@@ -91,29 +86,17 @@ class _Report(NamedTuple):
 def _perturb(options: argparse.Namespace) -> None:
     from likewise.app.library import Collection
 
-    _check(options)
-    query = " ".join(options.query)
+    check_figure(options)
+    query = spoken(options.query)
     report = _report(Collection(options.collection), query, options)
+    figure = draw_figure(options, lambda to: _draw(report, query, to))
     if report.note:
-        _say(options, report.note)
+        say(options, report.note)
     if options.json:
         print_json(_as_json(report, query, options))
     else:
         print(_table(report, options))
-    if not options.no_plot:
-        _draw(report, query, options)
-
-
-def _check(options: argparse.Namespace) -> None:
-    """Refuse a figure that could not be written in the end."""
-    if options.no_plot:
-        return
-    from likewise.draw import style
-
-    plot = options.plot or _PLOT
-    style.check(plot)
-    if not plot.parent.is_dir():
-        raise UsageError(f"--plot {plot}: there is no folder {plot.parent}; make it first")
+    figure.tell(options)
 
 
 def _report(collection: Collection, query: str, options: argparse.Namespace) -> _Report:
@@ -236,38 +219,24 @@ def _table(report: _Report, options: argparse.Namespace) -> str:
     return "\n".join(lines)
 
 
-def _draw(report: _Report, query: str, options: argparse.Namespace) -> None:
+def _draw(report: _Report, query: str, to: Path) -> list[Path]:
     import numpy as np
 
     from likewise.app.answers import shorten
+    from likewise.draw.words import draw_words
 
     if not report.labels:
-        _say(options, "no figure: there is no perturbation")
-        return
+        raise UsageError("there is no perturbation")
     # Where there is one perturbation only, the other axis is the probability.
     points = np.array([[*row.coordinates, row.p][:2] for row in report.rows])
     moved = [f"{label}: less (−) or more (+) likely" for label in report.labels]
     x_label, y_label = [*moved, "probability p"][:2]
-    try:
-        from likewise.draw.words import draw_words
-
-        written = draw_words(
-            points,
-            [row.word for row in report.rows],
-            [row.asked for row in report.rows],
-            x_label=x_label,
-            y_label=y_label,
-            title=f"Words in the context of “{shorten(query, 40)}”",
-            to=options.plot or _PLOT,
-        )
-    except MissingExtra as error:
-        if options.plot:
-            raise
-        _say(options, f"no figure: {error}")
-        return
-    _say(options, f"the figure is in {' and '.join(map(str, written))}")
-
-
-def _say(options: argparse.Namespace, text: str) -> None:
-    if not options.quiet:
-        print(f"likewise: {text}", file=sys.stderr)
+    return draw_words(
+        points,
+        [row.word for row in report.rows],
+        [row.asked for row in report.rows],
+        x_label=x_label,
+        y_label=y_label,
+        title=f"Words in the context of “{shorten(query, 40)}”",
+        to=to,
+    )

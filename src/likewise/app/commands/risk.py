@@ -9,9 +9,10 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from likewise.app.figures import add_figure, check_figure, draw_figure, say
 from likewise.app.options import Commands, command, positive, print_json, whole
 from likewise.app.progress import Progress
-from likewise.errors import MissingExtra, UsageError
+from likewise.errors import UsageError
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -31,7 +32,7 @@ run files are held against the first of them.
 
 The figure shows a curve for each expander, gain over R-Loss: higher and further left is better.
 It is written to risk.svg and risk.png unless --plot gives another name. R-Loss is that at the first
-of --depths: little is lost from 1000 places of a small collection, and 100,1000 shows more.
+of --depths at which anything is lost.
 
 --against names another expander, which is also compared directly; or only the similarity of words
 (jaccard, loo, tat) that a robust expander is to use in place of its own.
@@ -41,8 +42,6 @@ examples:
   likewise risk cran.lw --queries queries.jsonl --qrels qrels.txt --expand rm3 --depths 100,1000
   likewise risk --qrels qrels.txt bm25.run rm3.run --no-plot
 """
-
-_PLOT = Path("risk")
 
 
 def register(commands: Commands) -> None:
@@ -79,13 +78,8 @@ def register(commands: Commands) -> None:
     )
     risk.add_argument("--seed", type=whole, default=0, metavar="N", help="of the randomisation")
     risk.add_argument("--topic-fields", metavar="NAME[,…]", help="of TREC topics (default title)")
-    figure = risk.add_mutually_exclusive_group()
-    figure.add_argument(
-        "--plot", type=Path, metavar="NAME", help="write NAME.svg and NAME.png (default risk)"
-    )
-    figure.add_argument("--no-plot", action="store_true", help="write no figure")
+    add_figure(risk, "risk")
     risk.add_argument("--threads", type=whole, metavar="N", help="threads (default: all cores)")
-    risk.add_argument("--quiet", action="store_true", help="no messages on standard error")
     form = risk.add_mutually_exclusive_group()
     form.add_argument("--json", action="store_true", help="print JSON")
     form.add_argument("--csv", action="store_true", help="print CSV")
@@ -107,14 +101,14 @@ def _depths(text: str) -> list[int]:
 def _risk(options: argparse.Namespace) -> None:
     _check(options)
     table = _read(options) if options.queries is None else _asked(options)
+    figure = draw_figure(options, lambda to: _draw(table, to))
     if options.json:
         print_json(table.to_json())
     elif options.csv:
         sys.stdout.write(table.to_csv())
     else:
         print(table)
-    if not options.no_plot:
-        _draw(table, options)
+    figure.tell(options)
 
 
 def _check(options: argparse.Namespace) -> None:
@@ -149,13 +143,7 @@ def _check(options: argparse.Namespace) -> None:
                 f"only {options.paths[0]} is given: to compare run files name two or more, the "
                 "first is the baseline; to ask a collection, add --queries FILE and --expand NAME"
             )
-    if not options.no_plot:
-        from likewise.draw import style
-
-        plot = options.plot or _PLOT
-        style.check(plot)
-        if not plot.parent.is_dir():
-            raise UsageError(f"--plot {plot}: there is no folder {plot.parent}; make it first")
+    check_figure(options)
 
 
 def _asked(options: argparse.Namespace) -> RiskTable:
@@ -180,7 +168,7 @@ def _asked(options: argparse.Namespace) -> RiskTable:
     n_left = len(qrels) - len(asked_qrels(queries, qrels))
     if n_left:
         what = "query is" if n_left == 1 else "queries are"
-        _say(options, f"{n_left:,} judged {what} not asked and not counted")
+        say(options, f"{n_left:,} judged {what} not asked and not counted")
     with Progress("risk", unit="queries", quiet=options.quiet) as progress:
         return risk_of(
             collection,
@@ -235,31 +223,22 @@ def _read(options: argparse.Namespace) -> RiskTable:
     )
 
 
-def _draw(table: RiskTable, options: argparse.Namespace) -> None:
-    lines = table.lines
-    if any(math.isnan(gain) for line in lines.values() for _, gain in line):
-        _say(options, "no figure: the baseline's mean is 0, and nothing is a gain over it")
-        return
-    try:
-        from likewise.draw.curves import draw_risk
+def _draw(table: RiskTable, to: Path) -> list[Path]:
+    from likewise.draw.curves import draw_risk
 
-        measure = table.comparison.measures[0]
-        written = draw_risk(
-            lines,
-            x_label=f"R-Loss at {table.depths[0]}: relevant documents lost by the queries hurt",
-            y_label=f"gain in mean {measure}, %",
-            title=f"Risk and reward against {table.comparison.baseline}, "
-            f"{table.risks[0].n_queries} queries",
-            to=options.plot or _PLOT,
-            marks=_marks(table),
-        )
-    except (MissingExtra, UsageError) as error:
-        # The table is there already; a figure that nobody asked for by name may be missing.
-        if options.plot:
-            raise
-        _say(options, f"no figure: {error}")
-        return
-    _say(options, f"the figure is in {' and '.join(map(str, written))}")
+    depth = table.telling_depth
+    lines = table.lines(depth)
+    if any(math.isnan(gain) for line in lines.values() for _, gain in line):
+        raise UsageError("the baseline's mean is 0, and nothing is a gain over it")
+    return draw_risk(
+        lines,
+        x_label=f"R-Loss at {depth}: relevant documents lost by the queries hurt",
+        y_label=f"gain in mean {table.comparison.measures[0]}, %",
+        title=f"Risk and reward against {table.comparison.baseline}, "
+        f"{table.risks[0].n_queries} queries",
+        to=to,
+        marks=_marks(table),
+    )
 
 
 def _marks(table: RiskTable) -> list[str]:
@@ -269,8 +248,3 @@ def _marks(table: RiskTable) -> list[str]:
     shares = [share for share, _ in table.curves[0].points]
     chosen = {0, len(shares) // 2, len(shares) - 1}
     return [f"share {share:g}" if i in chosen else "" for i, share in enumerate(shares)]
-
-
-def _say(options: argparse.Namespace, text: str) -> None:
-    if not options.quiet:
-        print(f"likewise: {text}", file=sys.stderr)
