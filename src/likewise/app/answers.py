@@ -21,6 +21,8 @@ if TYPE_CHECKING:
 _WIDEST_ID = 36
 _SHOWN_PARTS = 8
 _SHOWN_TERMS = 20
+# A space at which no line is broken.
+_TIE = "\u00a0"
 _LEAST_SHOWN = 0.00005
 
 
@@ -84,15 +86,12 @@ class Expanded:
     def shown(self, width: int) -> str:
         """Write the terms in so many columns, of the new ones the weightiest."""
         if self.left:
-            return f"not expanded by {self.method}: {self.left}"
-        added = _weighted(self.added) or "no new term"
-        lines = [f"{self.method}: {_weighted(self.asked)}", f"+ {added}"]
-        lines += [f"({self.note})"] if self.note else []
-        wrapped = [
-            textwrap.wrap(line, max(width, 40), subsequent_indent="  ", break_on_hyphens=False)
-            for line in lines
-        ]
-        return "\n".join(part for line in wrapped for part in line)
+            lines = [f"not expanded by {self.method}: {self.left}"]
+        else:
+            added = _weighted(self.added) or "no new term"
+            lines = [f"{self.method}: {_weighted(self.asked)}", f"+ {added}"]
+            lines += [f"({self.note})"] if self.note else []
+        return "\n".join(part for line in lines for part in _wrapped(line, width, indent=2))
 
     def to_json(self) -> dict[str, Any]:
         """Give plain values."""
@@ -164,7 +163,8 @@ class Answers(Sequence[Answer]):
             if answer.reasons:
                 lines += [indent + line for line in _reasons(answer.reasons, width - len(indent))]
             elif answer.explanation:
-                lines.append(indent + "= " + _parts(answer.explanation))
+                shown = _wrapped("= " + _parts(answer.explanation), width - len(indent), indent=2)
+                lines += [indent + line for line in shown]
         return "\n".join(lines)
 
     def explained(self, explanations: Sequence[tuple[tuple[Part, ...], Reasons | None]]) -> Answers:
@@ -223,9 +223,7 @@ def _reasons(reasons: Reasons, width: int) -> list[str]:
     for name, parts in halves:
         total = sum(part.score for part in parts)
         start = f"{name:<{label}}  {total:7.4f} = "
-        lines += textwrap.wrap(
-            start + _parts(parts), max(width, 60), subsequent_indent=" " * len(start)
-        )
+        lines += _wrapped(start + _parts(parts), width, indent=len(start))
     lines += [f"“{shorten(passage.text, max(width - 2, 20))}”" for passage in reasons.passages[:1]]
     return lines
 
@@ -236,15 +234,32 @@ def _parts(parts: Sequence[Part]) -> str:
     more = sum(part.score for part in parts) - sum(part.score for part in shown)
     if abs(more) >= _LEAST_SHOWN:
         shown.append(Part(f"{n_more} more", more))
-    signed = (f"{'-' if score < 0 else '+'} {term} {abs(score):.4f}" for term, score in shown)
-    return " ".join(signed).removeprefix("+ ")
+    signed = (
+        f"{'-' if score < 0 else '+'}{_TIE}{_tied(term)}{_TIE}{abs(score):.4f}"
+        for term, score in shown
+    )
+    return " ".join(signed).removeprefix(f"+{_TIE}")
+
+
+def _wrapped(line: str, width: int, *, indent: int) -> list[str]:
+    """Wrap a line; what is tied stays together."""
+    wrapped = textwrap.wrap(
+        line, max(width, 60), subsequent_indent=" " * indent, break_on_hyphens=False
+    )
+    return [part.replace(_TIE, " ") for part in wrapped]
+
+
+def _tied(term: str) -> str:
+    return one_line(term).replace(" ", _TIE)
 
 
 def _weighted(terms: Mapping[str, float]) -> str:
-    listed = [f"{one_line(term)} {weight:.3f}" for term, weight in terms.items()]
-    rest = sum([*terms.values()][_SHOWN_TERMS:])
-    more = [f"{len(listed) - _SHOWN_TERMS} more {rest:.3f}"] if len(listed) > _SHOWN_TERMS else []
-    return ", ".join(listed[:_SHOWN_TERMS] + more)
+    shown = [*terms.items()]
+    if len(shown) > _SHOWN_TERMS:
+        rest = shown[_SHOWN_TERMS:]
+        total = sum(weight for _, weight in rest)
+        shown = [*shown[:_SHOWN_TERMS], (f"{len(rest)} more", total)]
+    return ", ".join(f"{_tied(term)}{_TIE}{weight:.3f}" for term, weight in shown)
 
 
 def columns() -> int:
