@@ -56,7 +56,7 @@ from likewise.retrieve.search import Retriever
 from likewise.stages.stage import NOTHING
 
 DEPTHS = (1000, 100)
-DEPTH = Robust().context
+DEPTH = Robust().docs
 
 
 def grid(kind: type, **options: Sequence) -> list[Expander]:

@@ -496,7 +496,7 @@ def test_at_keeps_everything_but_the_share():
         (lambda: KL(share=float("nan")), "kl needs share from 0 .* not nan"),
         (lambda: RM3().at(-0.1), "rm3 needs share from 0 .* not -0.1"),
         (lambda: Rocchio().at(2), "rocchio needs share from 0 .* not 2"),
-        (lambda: Rocchio(alpha=-1), "from 0 up, .* not alpha=-1, beta=0.75, gamma=0.0"),
+        (lambda: Rocchio(alpha=-1), "from 0 to 1e6, .* not alpha=-1, beta=0.75, gamma=0.0"),
         (lambda: Rocchio(alpha=0, beta=0), "alpha or beta above 0"),
         (lambda: Rocchio(gamma=float("inf")), "gamma=inf"),
     ],

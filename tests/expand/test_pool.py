@@ -53,7 +53,6 @@ def test_adding_up(shelve):
     assert by_name(pool, weighted) == {"a": 20.5, "b": 10, "c": 0.5, "d": 1}
     columns = np.array([pool.names(np.arange(4)).index(name) for name in "dab"])
     assert pool.occurs(columns).tolist() == [[True, True, False], [False, True, True]]
-    assert pool.occurs(columns, np.array([1])).tolist() == [[False, True, True]]
 
 
 def test_no_documents_and_no_query(shelve):

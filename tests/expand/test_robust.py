@@ -207,16 +207,16 @@ def test_a_share_of_nothing_leaves_the_query_alone(seas):
     ("options", "message"),
     [
         ({"similarity": "cosine"}, "one of loo, tat, loo-near, tat-near, jaccard"),
-        ({"kappa": 0.0}, "kappa above 0"),
-        ({"gamma": -1.0}, "gamma above 0"),
-        ({"gamma": float("nan")}, "gamma above 0"),
+        ({"kappa": 0.0}, "kappa from 1e-6 to 1e6"),
+        ({"gamma": -1.0}, "gamma from 1e-6 to 1e6"),
+        ({"gamma": float("nan")}, "gamma from 1e-6 to 1e6"),
         ({"coverage": -0.1}, "coverage from 0 up"),
         ({"balance": 1.5}, "balance from 0 to 1"),
         ({"keep": 2.0}, "keep from 0 to 1"),
         ({"budget": float("inf")}, "budget from 0 up"),
         ({"share": 1.1}, "share from 0"),
         ({"docs": 0}, "docs of at least 1"),
-        ({"context": 0}, "context of at least 1"),
+        ({"context": 5}, "context of at least docs"),
     ],
 )
 def test_options_that_cannot_be_meant_are_refused(options, message):

@@ -72,7 +72,7 @@ class Asking(Liking):
         the search again.
         """
         allowed = self.allowed(where)
-        if expand is not None and expand != "none":
+        if expand is not None and not _is_none(expand):
             growing = self.expand(expand, method=method, where=where, threads=threads)
             last = Retrieve(growing.retriever, k=k, allowed=allowed, threads=threads)
             depth = growing.how.depth
@@ -222,4 +222,8 @@ def _is_near(method: Method) -> TypeGuard[str | Near]:
 def _named(method: Method) -> str:
     """Give the name of a method, without importing what it needs."""
     written = method if isinstance(method, str) else method.notation
-    return written.strip().partition("(")[0].rstrip()
+    return written.strip().partition("(")[0].rstrip().lower()
+
+
+def _is_none(how: str | Expander) -> bool:
+    return isinstance(how, str) and how.strip().lower() == "none"

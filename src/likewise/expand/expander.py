@@ -19,7 +19,7 @@ from likewise.retrieve.search import Retriever
 NO_SHARE = "the share of feedback is 0"
 
 _NORMS: dict[str, Callable[[Doubles], float]] = {
-    "sum": lambda values: float(values.sum()),
+    "sum": lambda values: math.fsum(values.tolist()),
     "max": lambda values: float(values.max(initial=0)),
 }
 

@@ -6,6 +6,7 @@ of the new terms in the expanded query (α in papers).
 
 from __future__ import annotations
 
+import math
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -32,6 +33,8 @@ from likewise.records import Ranking
 NO_ANSWER = "no document answers it"
 
 _WHOLE_RANKING = 1000
+# Only their proportions matter; larger ones would overflow.
+_LARGEST_PART = 1e6
 
 
 @dataclass(frozen=True)
@@ -151,8 +154,10 @@ class KL(Bo1):
 
     def weigh(self, pool: Pool, counts: Doubles, freqs: Ints | Doubles) -> Doubles:
         """Weigh terms by their shares of the documents and of the collection."""
-        share = counts / max(pool.n_tokens, 1)
-        return share * np.log2(np.maximum(share * pool.collection.n_tokens / freqs, 1))
+        length = max(pool.n_tokens, 1)
+        # Whole numbers up to the division: equal shares are equal to the last bit.
+        ratio = counts * pool.collection.n_tokens / (freqs * length)
+        return counts / length * np.log2(np.maximum(ratio, 1))
 
 
 @dataclass(frozen=True)
@@ -175,9 +180,9 @@ class Rocchio:
     def __post_init__(self) -> None:
         check_counts(self.notation, docs=self.docs, terms=self.terms)
         given = (self.alpha, self.beta, self.gamma)
-        if not all(0 <= part < np.inf for part in given) or self.alpha + self.beta == 0:
+        if not all(0 <= part <= _LARGEST_PART for part in given) or self.alpha + self.beta == 0:
             raise UsageError(
-                "rocchio needs alpha, beta and gamma from 0 up, alpha or beta above 0, not "
+                "rocchio needs alpha, beta and gamma from 0 to 1e6, alpha or beta above 0, not "
                 f"alpha={self.alpha}, beta={self.beta}, gamma={self.gamma}"
             )
 
@@ -214,7 +219,8 @@ class Rocchio:
         parts[len(first) :] = -self.gamma / max(len(last), 1)
         vector = pool.total(entries * (parts / np.where(sizes > 0, sizes, 1))[pool.rows])
         query = pool.query * idf
-        query *= self.alpha / (float(np.linalg.norm(query)) or 1.0)
+        # Not by BLAS, whose sums may depend on the number of threads.
+        query *= self.alpha / (math.sqrt(math.fsum(np.square(query).tolist())) or 1.0)
         others = pool.largest(np.where(pool.query > 0, 0, vector), self.terms)
         chosen = np.concatenate([others, np.flatnonzero(pool.query)])
         return mix(pool, chosen, ((query + vector) / idf)[chosen], 1.0, norm="sum")

@@ -22,14 +22,12 @@ from likewise.expand.feedback import NO_ANSWER
 from likewise.expand.perturb_kernels import gather, relevance_models, squared_distances
 from likewise.expand.pool import Pool, read_pool
 from likewise.records import Ranking
-from likewise.retrieve.search import Retriever
+from likewise.retrieve.search import LARGEST_WEIGHT, LEAST_WEIGHT, Retriever
+from likewise.stages.stage import NOTHING
 
 Strategy: TypeAlias = Callable[[int], ArrayLike]
 
 NO_WORD = "none of its words is in the collection"
-_NOTHING = Ranking(np.empty(0, np.int64), np.empty(0))
-# Weights beyond these are none to a search, which calculates in single precision.
-_LEAST_WEIGHT, _LARGEST_WEIGHT = 1e-30, 1e30
 # So many terms are added, one at a time, to a query that has only one.
 _ADDED = 4
 # A word is compared with so many of the strongest.
@@ -225,7 +223,7 @@ class _Search:
             self._found.update(zip(new, rankings, strict=True))
 
     def __getitem__(self, query: Mapping[str, float]) -> Ranking:
-        return self._found.get(frozenset(query.items()), _NOTHING)
+        return self._found.get(frozenset(query.items()), NOTHING)
 
 
 class _Known(NamedTuple):
@@ -246,7 +244,7 @@ def _start(asked: Asked, known: Mapping[str, _Known], docs: int, most: int) -> _
     whole = {
         term: float(weight)
         for term, weight in asked.terms.items()
-        if term in known and _LEAST_WEIGHT <= abs(weight) <= _LARGEST_WEIGHT
+        if term in known and LEAST_WEIGHT <= abs(weight) <= LARGEST_WEIGHT
     }
     words = chosen = [term for term, weight in whole.items() if weight > 0]
     note = ""
@@ -292,7 +290,7 @@ def _model(job: _Job, search: _Search, setting: Setting, docs: int, smoothing: f
     collection = setting.retriever.collection
     own = search[job.whole] if job.ranking is None else job.ranking
     if len(own.docs) == 0:
-        pool = read_pool(collection, _NOTHING.docs, job.asked.terms)
+        pool = read_pool(collection, NOTHING.docs, job.asked.terms)
         return Perturbed(
             pool,
             np.empty(0, np.int64),

@@ -12,9 +12,8 @@ import numpy as np
 from likewise.collection.snapshot import Snapshot
 from likewise.compiled import Bools, Doubles, Ids, Int, Ints, kernel
 from likewise.errors import DamagedError
+from likewise.retrieve.search import LARGEST_WEIGHT, LEAST_WEIGHT
 
-# Weights beyond these are none to a search, which calculates in single precision.
-_LEAST_WEIGHT, _LARGEST_WEIGHT = 1e-30, 1e30
 # Values are equal that fall into the same of so many steps up to the largest: what the order of
 # a sum can change is far below that.
 _STEPS = 1e12
@@ -105,14 +104,14 @@ class Pool:
         """Give the terms of columns."""
         return self.collection.terms(self.terms[columns])
 
-    def occurs(self, columns: Ints, docs: Ints | slice = slice(None)) -> Bools:
+    def occurs(self, columns: Ints) -> Bools:
         """Tell which documents (rows) have which of some terms."""
         place = np.full(len(self.terms), -1, np.int64)
         place[columns] = np.arange(len(columns))
         found = np.zeros((len(self.docs), len(columns)), np.bool_)
         at = place[self.columns]
         found[self.rows[at >= 0], at[at >= 0]] = True
-        return found[docs]
+        return found
 
 
 def read_pool(collection: Snapshot, docs: Ints, query: Mapping[str, float]) -> Pool:
@@ -124,7 +123,7 @@ def read_pool(collection: Snapshot, docs: Ints, query: Mapping[str, float]) -> P
             "index again"
         )
     lengths = np.maximum(collection.lengths(docs), 1).astype(np.float64)
-    names = sorted(t for t, weight in query.items() if _LEAST_WEIGHT <= weight <= _LARGEST_WEIGHT)
+    names = sorted(t for t, weight in query.items() if LEAST_WEIGHT <= weight <= LARGEST_WEIGHT)
     asked = collection.find_terms(names)
     given = np.array([query[name] for name in names], np.float64)[asked >= 0]
     distinct, columns = number_terms(terms, asked[asked >= 0], collection.n_terms)

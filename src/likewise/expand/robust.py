@@ -11,7 +11,7 @@ import numpy as np
 from likewise import notation
 from likewise.compiled import Doubles, Ints
 from likewise.errors import UsageError
-from likewise.expand.expander import Asked, Grown, Setting, check_counts, check_share, mix
+from likewise.expand.expander import NO_SHARE, Asked, Grown, Setting, check_counts, check_share, mix
 from likewise.expand.feedback import NO_ANSWER
 from likewise.expand.programme import Limits, solve
 from likewise.expand.ranked import RankedRM
@@ -21,7 +21,7 @@ from likewise.expand.similarity import SIMILARITIES, Context
 _TOGETHER = 64
 # So many of a query's terms, the weightiest, are aspects that are to be covered.
 _MOST_ASPECTS = 8
-# A new term of less than this part of the weightiest only costs time.
+# A term of less than this part of the weightiest only costs time.
 _LEAST = 0.01
 
 
@@ -32,8 +32,8 @@ class Robust:
     Candidates are the `terms` that `rrm` finds in the first `docs`, c their weights over the
     largest; chosen are the x that minimise `-cᵀx + κ/2 xᵀ(Σ + γ I)x` within the limits (see
     `programme.Limits`). Σ tells which words stand and fall together in the first `context`
-    documents (see `similarity`): `loo` and `tat` are perturbation kernels. Where no choice meets
-    the limits the query is left alone.
+    documents (0: `docs`; see `similarity`): `loo` and `tat` are perturbation kernels. Where no
+    choice meets the limits the query is left alone.
     """
 
     similarity: str = "loo"
@@ -42,7 +42,7 @@ class Robust:
     share: float = 0.5
     kappa: float = 1.0
     gamma: float = 1.0
-    context: int = 20
+    context: int = 0
     coverage: float = 0.0
     balance: float = 1.0
     keep: float = 0.0
@@ -50,7 +50,12 @@ class Robust:
     notation: ClassVar[str] = "robust"
 
     def __post_init__(self) -> None:
-        check_counts("robust", docs=self.docs, terms=self.terms, context=self.context)
+        check_counts("robust", docs=self.docs, terms=self.terms, context=self.context or self.docs)
+        if 0 < self.context < self.docs:
+            raise UsageError(
+                f"robust needs context of at least docs ({self.docs}), or 0 for as many, not "
+                f"{self.context}"
+            )
         check_share("robust", self.share)
         if self.similarity not in SIMILARITIES:
             raise UsageError(
@@ -58,8 +63,9 @@ class Robust:
                 f"{', '.join(SIMILARITIES)}"
             )
         for name in ("kappa", "gamma"):
-            if not 0 < getattr(self, name) < np.inf:
-                raise UsageError(f"robust needs {name} above 0, not {getattr(self, name)}")
+            # Beyond these the solver's tolerances decide, not the programme.
+            if not 1e-6 <= getattr(self, name) <= 1e6:
+                raise UsageError(f"robust needs {name} from 1e-6 to 1e6, not {getattr(self, name)}")
         for name in ("coverage", "budget"):
             if not 0 <= getattr(self, name) < np.inf:
                 raise UsageError(f"robust needs {name} from 0 up, not {getattr(self, name)}")
@@ -77,7 +83,7 @@ class Robust:
 
     @property
     def _deepest(self) -> int:
-        return max(self.docs, self.context)
+        return self.context or self.docs
 
     def at(self, share: float) -> Robust:
         """Give the same with another share of the expansion."""
@@ -85,6 +91,8 @@ class Robust:
 
     def grow(self, batch: Sequence[Asked], setting: Setting) -> list[Grown]:
         """Expand queries."""
+        if self.share == 0:
+            return [Grown({}, NO_SHARE)] * len(batch)
         look = SIMILARITIES[self.similarity].contexts
         pieces = (batch[i : i + _TOGETHER] for i in range(0, len(batch), _TOGETHER))
         return [

@@ -9,7 +9,7 @@ from likewise.expand.expander import Asked, Expander, Setting, expand
 from likewise.records import Query
 from likewise.retrieve.search import Retriever
 from likewise.stages.retrieval import Retrieve
-from likewise.stages.stage import Answered, Stage
+from likewise.stages.stage import Answered, Chain, Cut, Stage
 
 
 class Expand(Stage):
@@ -35,10 +35,14 @@ class Expand(Stage):
 
     def after(self, before: Stage) -> Expand:
         """Search as the stage before does."""
-        if self._fixed or not isinstance(before, Retrieve):
+        stages = [*before.stages] if isinstance(before, Chain) else [before]
+        while stages and isinstance(stages[-1], Cut):
+            stages.pop()
+        if self._fixed or not stages or not isinstance(search := stages[-1], Retrieve):
             return self
         _, allowed, threads = self._setting
-        return Expand(before.retriever, self.how, allowed=allowed, threads=threads)
+        allowed = search.allowed if allowed is None else allowed
+        return Expand(search.retriever, self.how, allowed=allowed, threads=threads)
 
     def apply(self, batch: Sequence[Answered]) -> list[Answered]:
         """Expand the queries."""

@@ -23,7 +23,7 @@ _BATCH = 256
 _BATCH_ANSWERS = 1 << 20
 _CACHE_LIMIT = 200_000
 # Weights beyond these cannot be told from nothing, or infinity, in single precision.
-_LEAST_WEIGHT, _LARGEST_WEIGHT = 1e-30, 1e30
+LEAST_WEIGHT, LARGEST_WEIGHT = 1e-30, 1e30
 
 
 class Retriever:
@@ -124,7 +124,7 @@ class Retriever:
         owners = np.repeat(np.arange(len(queries)), [len(terms) for terms in ordered])
         terms, doc_freqs, term_freqs = frequencies[:, places]
         size = np.abs(given)
-        keep = (terms >= 0) & (size >= _LEAST_WEIGHT) & (size <= _LARGEST_WEIGHT)
+        keep = (terms >= 0) & (size >= LEAST_WEIGHT) & (size <= LARGEST_WEIGHT)
         if not keep.all():
             owners, given, terms = owners[keep], given[keep], terms[keep]
             doc_freqs, term_freqs = doc_freqs[keep], term_freqs[keep]

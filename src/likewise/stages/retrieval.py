@@ -24,7 +24,7 @@ class Retrieve(Stage):
     ) -> None:
         self.retriever = retriever
         self.k = k
-        self._allowed = allowed
+        self.allowed = allowed
         self._threads = threads
 
     def apply(self, batch: Sequence[Answered]) -> list[Answered]:
@@ -32,7 +32,7 @@ class Retrieve(Stage):
         rankings = self.retriever.rank(
             [self.terms(answered.query) for answered in batch],
             k=self.k,
-            allowed=self._allowed,
+            allowed=self.allowed,
             threads=self._threads,
         )
         return [

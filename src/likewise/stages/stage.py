@@ -52,7 +52,7 @@ class Stage:
                 )
             other = Each(other)
         first, *others = _parts(other)
-        return Chain((*_parts(self), first.after(_parts(self)[-1]), *others))
+        return Chain((*_parts(self), first.after(self), *others))
 
 
 class Chain(Stage):

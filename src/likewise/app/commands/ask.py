@@ -45,7 +45,7 @@ expanders of a query, by the terms of its first documents (--expand "rm3(docs=5,
                              each of its words, or has it alone (loo-near, tat-near: by distance);
                              jaccard by the documents that have them
            gamma=1 kappa=1   the lower gamma, the more risk counts
-           context=20        documents that similarity looks at
+           context=0         documents that similarity looks at (0: as many as docs)
            coverage=0 balance=1 keep=0 budget=0   limits; where none can be met the query is left
                              alone: new words near to each word of the query; no nearer to one than
                              to others by so much; weight of the query's words; of all new words
