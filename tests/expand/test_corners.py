@@ -1,4 +1,4 @@
-"""What a review found: options without effect, sums that depend on threads, and what slipped by."""
+"""Corners: options that must tell, sums that threads must not change, extremes of options."""
 
 import math
 
