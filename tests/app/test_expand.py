@@ -235,3 +235,13 @@ def test_names_may_be_written_in_any_case(call):
     assert (code, "docs is given twice" in err) == (2, True)
     code, _, err = call("search", "wing", "--expand", "jaccard")
     assert (code, "write robust(similarity=jaccard)" in err) == (2, True)
+
+
+def test_terms_are_shown_as_words(papers):
+    answers = papers.search("Boundary layers", expand="rm3", explained=True)
+    shown = str(answers)
+    assert "boundary" in shown.lower()
+    assert "boundari" not in shown
+    assert "layers" in shown
+    # The terms themselves are what JSON has.
+    assert "boundari" in answers.to_json()["expansion"]["asked"]

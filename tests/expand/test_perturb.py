@@ -486,3 +486,9 @@ def test_a_strategy_that_does_not_fit_is_refused(shelf, strategy, message):
 def test_options_that_do_not_fit_are_refused(shelf, options):
     with pytest.raises(UsageError, match=next(iter(options))):
         perturb([], shelf.setting(), **options)
+
+
+def test_it_prints_in_a_line(shelf):
+    [found] = perturb([shelf.ask({"w03": 1.0, "w10": 1.0})], shelf.setting())
+    assert repr(found).startswith("<Perturbed 'w03, w10': 2 perturbations, ")
+    assert "\n" not in repr(found)

@@ -83,13 +83,17 @@ class Expanded:
     def __str__(self) -> str:
         return self.shown(columns())
 
-    def shown(self, width: int) -> str:
-        """Write the terms in so many columns, of the new ones the weightiest."""
+    def shown(self, width: int, words: Mapping[str, str] | None = None) -> str:
+        """Write the terms in so many columns, as words where these are known.
+
+        Of the new ones the weightiest are shown.
+        """
         if self.left:
             lines = [f"not expanded by {self.method}: {self.left}"]
         else:
-            added = _weighted(self.added) or "no new term"
-            lines = [f"{self.method}: {_weighted(self.asked)}", f"+ {added}"]
+            words = words or {}
+            added = _weighted(self.added, words) or "no new term"
+            lines = [f"{self.method}: {_weighted(self.asked, words)}", f"+ {added}"]
             lines += [f"({self.note})"] if self.note else []
         return "\n".join(part for line in lines for part in _wrapped(line, width, indent=2))
 
@@ -114,11 +118,13 @@ class Answers(Sequence[Answer]):
         query: str = "",
         method: str = "",
         expanded: Expanded | None = None,
+        words: Mapping[str, str] | None = None,
     ) -> None:
         self._answers = tuple(answers)
         self.query = query
         self.method = method
         self.expanded = expanded
+        self._words = words or {}
 
     def __len__(self) -> int:
         return len(self._answers)
@@ -136,7 +142,7 @@ class Answers(Sequence[Answer]):
     def __str__(self) -> str:
         explained = any(answer.explanation for answer in self._answers)
         if self.expanded and (explained or self.expanded.left):
-            return f"{self.expanded}\n\n{self.table(columns())}"
+            return f"{self.expanded.shown(columns(), self._words)}\n\n{self.table(columns())}"
         return self.table(columns())
 
     __repr__ = __str__
@@ -163,7 +169,7 @@ class Answers(Sequence[Answer]):
             if answer.reasons:
                 lines += [indent + line for line in _reasons(answer.reasons, width - len(indent))]
             elif answer.explanation:
-                shown = _wrapped("= " + _parts(answer.explanation), width - len(indent), indent=2)
+                shown = _wrapped("= " + self._sum(answer), width - len(indent), indent=2)
                 lines += [indent + line for line in shown]
         return "\n".join(lines)
 
@@ -175,18 +181,32 @@ class Answers(Sequence[Answer]):
         ]
         return self._with(answers)
 
+    def _sum(self, answer: Answer) -> str:
+        named = [
+            part._replace(term=self._words.get(part.term, part.term)) for part in answer.explanation
+        ]
+        return _parts(named)
+
     def grown(self, query: Query) -> Answers:
         """Give the same answers with what was made of the query."""
-        return Answers(
-            self._answers, query=self.query, method=self.method, expanded=Expanded.of(query)
-        )
+        return self._with(self._answers, expanded=Expanded.of(query))
+
+    def spelt(self, words: Mapping[str, str]) -> Answers:
+        """Give the same answers, to be shown with the words that terms stand for."""
+        return self._with(self._answers, words=words)
 
     def alone(self) -> Answers:
         """Give the same answers without what was made of the query."""
-        return Answers(self._answers, query=self.query, method=self.method)
+        return self._with(self._answers, expanded=None)
 
-    def _with(self, answers: Sequence[Answer]) -> Answers:
-        return Answers(answers, query=self.query, method=self.method, expanded=self.expanded)
+    def _with(self, answers: Sequence[Answer], **changed: Any) -> Answers:
+        kept = {
+            "query": self.query,
+            "method": self.method,
+            "expanded": self.expanded,
+            "words": self._words,
+        }
+        return Answers(answers, **(kept | changed))
 
     def to_json(self) -> dict[str, Any]:
         """Give plain values."""
@@ -253,8 +273,8 @@ def _tied(term: str) -> str:
     return one_line(term).replace(" ", _TIE)
 
 
-def _weighted(terms: Mapping[str, float]) -> str:
-    shown = [*terms.items()]
+def _weighted(terms: Mapping[str, float], words: Mapping[str, str]) -> str:
+    shown = [(words.get(term, term), weight) for term, weight in terms.items()]
     if len(shown) > _SHOWN_TERMS:
         rest = shown[_SHOWN_TERMS:]
         total = sum(weight for _, weight in rest)

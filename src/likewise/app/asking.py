@@ -212,7 +212,19 @@ class Asking(Liking):
         query, ranking = answered
         explain = (lambda doc: stage.explain(query, doc)) if stage else None
         found = self._found(ranking, explain, query=query.text, method=str(method))
-        return found.grown(query) if query.expansion else found
+        found = found.grown(query) if query.expansion else found
+        return found.spelt(self._words(answered)) if stage else found
+
+    def _words(self, answered: Answered) -> dict[str, str]:
+        """Give the words that the terms of a query stand for in it and in its answers."""
+        from likewise.models.surfaces import readable_terms, surface_words
+
+        (query, ranking), s = answered, self._snapshot
+        terms = s.analyzer.terms(query.text) if query.terms is None else query.terms
+        documents = [s.document(doc) for doc in ranking.docs.tolist()]
+        words = readable_terms(s, terms, [f"{d.title} {d.text}" for d in documents])
+        # What was typed stays as it was typed.
+        return words | surface_words([query.text], s.analyzer)
 
 
 def _is_near(method: Method) -> TypeGuard[str | Near]:

@@ -47,7 +47,7 @@ def tat(n: int) -> Doubles:
 STRATEGIES: dict[str, Strategy] = {"loo": loo, "tat": tat}
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Perturbed:
     """Relevance models of a query and of its perturbations.
 
@@ -64,6 +64,11 @@ class Perturbed:
     models: Doubles
     shares: Doubles
     note: str = ""
+
+    def __repr__(self) -> str:
+        names = ", ".join(self.pool.names(self.terms))
+        n = len(self.weights)
+        return f"<Perturbed {names!r}: {n} perturbations, {len(self.pool.terms):,} words>"
 
     def features(self, columns: Ints | None = None) -> Doubles:
         """Give `(√p⁽ⁱ⁾(w) - √p(w)) / (√m p(w))`, a row for each word (Eq. 4)."""

@@ -20,7 +20,7 @@ _STEPS = 1e12
 _TINY = float(np.finfo(np.float64).tiny)
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Pool:
     """The counts of documents, a row for each; columns are the terms that they and a query have.
 

@@ -18,14 +18,17 @@ from likewise.text.chunks import cut
 _SAMPLED_BLOCKS = 64
 
 
-def readable_terms(collection: Snapshot, terms: Iterable[str]) -> dict[str, str]:
+def readable_terms(
+    collection: Snapshot, terms: Iterable[str], texts: Iterable[str] | None = None
+) -> dict[str, str]:
     """Map terms, which are stems, to the commonest word in the collection that each stands for.
 
-    Words are counted in a sample of the documents; a term that is not in the sample is looked up
-    in one document that holds it, and one that is nowhere stands for itself.
+    Words are counted in texts, or else in a sample of the documents; a term that is not in these
+    is looked up in one document that holds it, and one that is nowhere stands for itself.
     """
     wanted = dict.fromkeys(terms)
-    found = surface_words(_sampled_texts(collection), collection.analyzer)
+    texts = _sampled_texts(collection) if texts is None else texts
+    found = surface_words(texts, collection.analyzer)
     absent = [term for term in wanted if term not in found]
     holders = sorted({doc for doc in _holders(collection, absent) if doc >= 0})
     texts = [content(collection.document(doc)) for doc in holders]
