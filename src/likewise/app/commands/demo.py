@@ -72,6 +72,8 @@ def _search(collection: Collection) -> None:
         print(collection.search(query, k=5))
     _say(f'likewise search DIR "{_QUERIES[0]}" -k 2 --filter package=scipy --explain')
     print(collection.search(_QUERIES[0], k=2, where="package=scipy", explained=True))
+    _say(f'likewise search DIR "{_QUERIES[0]}" -k 2 --expand robust --explain')
+    print(collection.search(_QUERIES[0], k=2, expand="robust", explained=True))
 
 
 def _like(folder: Path, *, quiet: bool) -> None:

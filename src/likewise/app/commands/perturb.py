@@ -20,7 +20,7 @@ The query is asked again, each time without one of its words (loo, leave one out
 alone (tat, a term at a time). A word's co-ordinates say how its probability in the first
 documents, p, answers each time: below 0 it becomes less likely. Words that answer alike are alike
 in the context of the query; the distance is the square of that between co-ordinates. The words
-shown are those of the query (*) and the strongest others, by p and rarity.
+shown are those of the query that change (*) and the strongest others, by p and rarity.
 
 A query of one word has nothing to leave out: it is asked together with each of its four strongest
 feedback words. Of a query of more than eight words the eight weightiest are perturbed.
@@ -108,7 +108,6 @@ def _report(collection: Collection, query: str, options: argparse.Namespace) -> 
     pool = found.pool
     if options.near is None:
         own = [column for column in found.terms.tolist() if pool.query[column] > 0]
-        own += [column for column in pool.asked.tolist() if column not in own]
         columns = [*own, *found.strongest(options.words).tolist()]
         others, distances = _nearest(found, columns, len(own))
     else:
