@@ -1,7 +1,7 @@
 import numpy as np
 import pytest
 
-from likewise.draw import draw_risk
+from likewise.draw import curves, draw_risk, style
 from likewise.draw.style import STROKES
 from likewise.errors import UsageError
 
@@ -72,3 +72,14 @@ def test_what_cannot_be_drawn_is_refused(tmp_path):
     with pytest.raises(UsageError, match="has 11 points, and there are 2 marks"):
         draw_risk(TWO, title="t", to=to, marks=["a", "b"])
     assert not list(tmp_path.iterdir())
+
+
+def test_points_alone_fill_the_figure():
+    with style.house():
+        fig = curves._drawn(
+            {"a": np.array([[0.0, 5.0]]), "b": np.array([[8.0, 4.0]])}, [""], "x", "y", "t"
+        )
+    [ax] = fig.axes
+    assert ax.get_position().x0 < 0.12
+    assert ax.get_position().y0 < 0.2
+    assert max(line.get_markersize() for line in ax.lines if line.get_marker() != "None") == 7

@@ -139,10 +139,12 @@ def _line(ax: Axes, points: Doubles, stroke: style.Stroke, labels: Sequence[str]
     dashes: Any = (0, stroke.dashes) if stroke.dashes else "solid"
     ax.plot(x, y, linestyle=dashes, linewidth=2.4 if at == 0 else 1.5, **look)
     ax.plot(x, y, linestyle="none", marker=stroke.marker, markersize=4, **edge, **look)
-    chosen = np.array([bool(label) for label in labels])
-    ax.plot(
-        x[chosen], y[chosen], linestyle="none", marker=stroke.marker, markersize=7, **edge, **look
-    )
+    # A point alone is all there is of its curve. (No point at all would stand in a corner of the
+    # figure when that is laid out.)
+    chosen = np.array([bool(label) or len(labels) == 1 for label in labels])
+    if chosen.any():
+        x, y = points[chosen].T
+        ax.plot(x, y, linestyle="none", marker=stroke.marker, markersize=7, **edge, **look)
 
 
 def _labels(n: int, marks: Sequence[str] | None) -> list[str]:
