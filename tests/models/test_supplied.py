@@ -424,6 +424,14 @@ def test_kernels_equal_numpy(data, n_docs, width, seed):
     assert np.isfinite(out).all()
 
 
+@pytest.mark.parametrize("size", [1e-12, 2.85e-21, 1e-40])
+def test_the_smallest_axes_give_vectors_of_the_same_length(size):
+    turn = np.full((6, 1), size, np.float32)
+    out = np.zeros((1, 1), np.float32)
+    foretell_vectors(np.full((1, 6), 0.5, np.float32), turn, out)
+    assert out[0, 0] == pytest.approx(0.5 * np.sqrt(6), rel=1e-3)
+
+
 def test_a_model_can_be_made_of_its_parts(topical, by_kind):
     """What storage keeps is enough."""
     model = fit_supplied(topical, topical.live_docs(), by_kind)

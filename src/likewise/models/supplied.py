@@ -319,15 +319,15 @@ def foretell_vectors(topics: Matrix, turn: Matrix, out: Matrix) -> None:
     Equals `x = topics @ turn`, `out[:] = x * norm(topics) / norm(x)`, norms by row.
     """
     for doc in range(len(topics)):
-        length = np.float32(0)
+        # In double precision: the square of a single number may be nothing in its own.
+        length, squares = 0.0, 0.0
         for j in range(topics.shape[1]):
             z = topics[doc, j]
-            length += z * z
+            length += np.float64(z) * z
             for k in range(turn.shape[1]):
                 out[doc, k] += z * turn[j, k]
-        squares = np.float32(0)
         for k in range(turn.shape[1]):
-            squares += out[doc, k] * out[doc, k]
-        factor = np.sqrt(length / squares) if squares > 0 else np.float32(0)
+            squares += np.float64(out[doc, k]) * out[doc, k]
+        factor = np.sqrt(length / squares) if squares > 0 else 0.0
         for k in range(turn.shape[1]):
             out[doc, k] *= factor
