@@ -196,3 +196,16 @@ def test_the_figure_is_written(call, tmp_path):
     assert said == "likewise: the figure is in map.svg and map.png\n"
     assert "flutter" in (tmp_path / "map.svg").read_text("utf-8")
     assert (tmp_path / "map.png").read_bytes().startswith(b"\x89PNG")
+
+
+def test_a_folder_in_the_way_of_a_figure(call, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "perturb.png").mkdir()
+    code, shown, said = call("wing flutter")
+    assert (code, "wing" in shown) == (0, True)
+    assert "no figure: perturb.png: a folder stands where" in said
+    assert not (tmp_path / "perturb.svg").exists()
+    code, shown, said = call("wing flutter", "--plot", "perturb")
+    assert (code, shown) == (2, "")
+    assert "a folder stands where" in said
+    assert not (tmp_path / "perturb.svg").exists()

@@ -71,15 +71,14 @@ class Asking(Liking):
         With an expander it is three: a first search (which some do themselves), the expander, and
         the search again.
         """
-        allowed = self.allowed(where)
         if expand is not None and not _is_none(expand):
             growing = self.expand(expand, method=method, where=where, threads=threads)
-            last = Retrieve(growing.retriever, k=k, allowed=allowed, threads=threads)
-            depth = growing.how.depth
+            search, allowed, depth = growing.retriever, growing.allowed, growing.how.depth
+            last = Retrieve(search, k=k, allowed=allowed, threads=threads)
             if depth == 0:
                 return growing >> last
-            first = Retrieve(growing.retriever, k=depth, allowed=allowed, threads=threads)
-            return first >> growing >> last
+            return Retrieve(search, k=depth, allowed=allowed, threads=threads) >> growing >> last
+        allowed = self.allowed(where)
         if _named(method) in BY_LIKENESS:
             from likewise.like.methods import RankLike
 

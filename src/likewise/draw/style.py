@@ -360,7 +360,11 @@ def _files(to: Path) -> list[Path]:
     if to.is_dir():
         raise UsageError(f"{to}: a folder; name the figure in it, such as {to / 'figure'}")
     if not to.suffix:
-        return [to.with_name(to.name + suffix) for suffix in FORMATS]
+        both = [to.with_name(to.name + suffix) for suffix in FORMATS]
+        taken = [file for file in both if file.is_dir()]
+        if taken:
+            raise UsageError(f"{taken[0]}: a folder stands where the figure is to be written")
+        return both
     if to.suffix.lower() not in FORMATS:
         raise UsageError(
             f"{to}: figures are written as {' or '.join(FORMATS)}, not as {to.suffix}; "

@@ -1,7 +1,7 @@
 """Which terms do a query's first documents have? Feedback models as users know them.
 
 Each looks at the best documents of a ranking, chooses terms and weighs them. `share` is the part
-of the new terms in the expanded query (α in papers).
+of feedback in the expanded query (α in papers).
 """
 
 from __future__ import annotations
@@ -29,6 +29,7 @@ from likewise.expand.expander import (
 )
 from likewise.expand.pool import Pool, read_pool
 from likewise.records import Ranking
+from likewise.retrieve.models import idf as tfidf_idf
 
 NO_ANSWER = "no document answers it"
 
@@ -59,7 +60,7 @@ class Feedback(ABC):
         return self.docs
 
     def at(self, share: float) -> Self:
-        """Give the same with another share of the new terms."""
+        """Give the same with another share of feedback."""
         return replace(self, share=share)
 
     def grow(self, batch: Sequence[Asked], setting: Setting) -> list[Grown]:
@@ -212,7 +213,7 @@ class Rocchio:
             return Grown({}, NO_SHARE)
         last = asked.ranking.docs[len(first) :][-self.docs :] if self.gamma else first[:0]
         pool = read_pool(setting.retriever.collection, np.concatenate([first, last]), asked.terms)
-        idf = np.log1p(pool.collection.n_docs / pool.doc_freqs)
+        idf = tfidf_idf(pool.collection.n_docs, pool.doc_freqs)
         entries = (1 + np.log(pool.counts)) * idf[pool.columns]
         sizes = np.sqrt(np.bincount(pool.rows, np.square(entries), len(pool.docs)))
         parts = np.full(len(pool.docs), self.beta / len(first))

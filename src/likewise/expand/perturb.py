@@ -22,6 +22,7 @@ from likewise.expand.feedback import NO_ANSWER
 from likewise.expand.perturb_kernels import gather, relevance_models, squared_distances
 from likewise.expand.pool import Pool, read_pool
 from likewise.records import Ranking
+from likewise.retrieve.models import bm25_idf
 from likewise.retrieve.search import LARGEST_WEIGHT, LEAST_WEIGHT, Retriever
 from likewise.stages.stage import NOTHING
 
@@ -240,7 +241,7 @@ class _Known(NamedTuple):
 
 def _look_up(retriever: Retriever, terms: Sequence[str]) -> dict[str, _Known]:
     numbers, doc_freqs, _ = retriever.known(terms)
-    idf = np.log1p((retriever.collection.n_docs - doc_freqs + 0.5) / (doc_freqs + 0.5))
+    idf = bm25_idf(retriever.collection.n_docs, doc_freqs)
     triples = zip(terms, numbers.tolist(), idf.tolist(), strict=True)
     return {term: _Known(number, value) for term, number, value in triples if number >= 0}
 

@@ -12,6 +12,7 @@ import numpy as np
 from likewise.collection.snapshot import Snapshot
 from likewise.compiled import Bools, Doubles, Ids, Int, Ints, kernel
 from likewise.errors import DamagedError
+from likewise.retrieve.models import bm25_idf
 from likewise.retrieve.search import LARGEST_WEIGHT, LEAST_WEIGHT
 
 # Values are equal that fall into the same of so many steps up to the largest: what the order of
@@ -54,8 +55,7 @@ class Pool:
     @cached_property
     def idf(self) -> Doubles:
         """`ln(1 + (N - n + ½)/(n + ½))` of each term, as in BM25."""
-        n = self.doc_freqs
-        return np.log1p((self.collection.n_docs - n + 0.5) / (n + 0.5))
+        return bm25_idf(self.collection.n_docs, self.doc_freqs)
 
     @cached_property
     def background(self) -> Doubles:

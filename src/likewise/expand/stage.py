@@ -30,6 +30,7 @@ class Expand(Stage):
     ) -> None:
         self.how = how
         self.retriever = retriever
+        self.allowed = allowed
         self._setting = Setting(retriever, allowed, threads)
         self._fixed = fixed
 

@@ -82,10 +82,8 @@ class BM25:
 
     def term_weights(self, terms: QueryTerms, n_docs: int, n_tokens: int) -> TermWeights:
         """Weigh by the inverse document frequency."""
-        n = terms.doc_freqs
-        return TermWeights(
-            terms.weights * np.log1p((n_docs - n + 0.5) / (n + 0.5)), np.ones(len(n))
-        )
+        rarity = bm25_idf(n_docs, terms.doc_freqs)
+        return TermWeights(terms.weights * rarity, np.ones(len(rarity)))
 
     def norms(self, segment: Segment, collection: Snapshot) -> Floats:
         """Give `k1 (1 - b + b length/average)`."""
@@ -187,6 +185,11 @@ class TFIDF:
         return _one_over_length(
             segment.forward, segment.forward_offsets, idf(collection.n_docs, doc_freqs)
         )
+
+
+def bm25_idf(n_docs: int, doc_freqs: Ints) -> Doubles:
+    """Give `ln(1 + (N - n + ½)/(n + ½))`."""
+    return np.log1p((n_docs - doc_freqs + 0.5) / (doc_freqs + 0.5))
 
 
 def idf(n_docs: int, doc_freqs: Ints) -> Doubles:
