@@ -372,3 +372,12 @@ def test_the_medical_abstracts(data, call):
     assert losses[0] == 0
     assert max(losses) > 0
     assert plain["curves"][0]["points"][0]["measures"]["AP"]["percent"] == 0
+
+
+def test_nothing_to_ask_or_to_judge_by_is_said(papers):
+    with pytest.raises(UsageError, match="there is no query: none was given"):
+        papers.risk([], lw.Qrels({"1": {"1": 1}}), "rm3", k=5)
+    with pytest.raises(UsageError, match="there is no judgement: none was given"):
+        papers.risk([lw.Query("1", "wing")], lw.Qrels({}), "rm3", k=5)
+    with pytest.raises(UsageError, match="None is no expander"):
+        papers.risk([lw.Query("1", "wing")], lw.Qrels({"1": {"1": 1}}), None, k=5)

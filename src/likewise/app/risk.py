@@ -102,6 +102,8 @@ def asked_qrels(queries: Sequence[Query], qrels: Qrels) -> Qrels:
     """Give the judgements of the queries that are asked."""
     qids = {query.qid for query in queries}
     judged = Qrels({qid: grades for qid, grades in qrels.items() if qid in qids})
+    if not qids or not qrels:
+        raise UsageError(f"there is no {'judgement' if qids else 'query'}: none was given")
     if not judged:
         raise UsageError(
             f"none of the queries is judged: there are queries {_some(qids)}, and judgements of "
@@ -128,11 +130,8 @@ def _ways(
     """All expanders, each once, and the pairs of them that are compared."""
     from likewise.expand.reading import read_expander
 
-    def read(how: str | Expander) -> Expander:
-        return read_expander(how) if isinstance(how, str) else how
-
-    pairs = [(read(how), read(other)) for how, other in against]
-    ways = dict.fromkeys([*map(read, expanders), *chain.from_iterable(pairs)])
+    pairs = [(read_expander(how), read_expander(other)) for how, other in against]
+    ways = dict.fromkeys([*map(read_expander, expanders), *chain.from_iterable(pairs)])
     if not ways:
         raise UsageError("there is no expander to measure; name one, such as rm3")
     same = [how for how, other in pairs if how == other]
@@ -143,4 +142,4 @@ def _ways(
 
 def _some(qids: Iterable[str]) -> str:
     names = sorted(qids)
-    return ", ".join(map(repr, names[:3])) + (" …" if len(names) > 3 else "") or "none"
+    return ", ".join(map(repr, names[:3])) + (" …" if len(names) > 3 else "")
