@@ -18,6 +18,7 @@ ROOMS = [
     "collection",
     "neighbours",
     "models",
+    "terms",
     "retrieve",
     "stages",
     "expand",

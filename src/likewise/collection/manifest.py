@@ -21,6 +21,8 @@ from likewise.text.analysis import Analysis
 NAME = "manifest.json"
 FORMAT = "likewise collection"
 VERSION = 1
+# The kind of a model of terms; all others are models of documents.
+GRAPH = "graph"
 
 
 @dataclass(frozen=True)

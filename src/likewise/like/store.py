@@ -23,7 +23,7 @@ from likewise.compiled import Floats, Ints
 from likewise.errors import StorageError
 from likewise.like.halves import Halves, Watch, halve_all, map_halves, put_together, write_halves
 from likewise.models.halving import unrecognised, weight_of_words
-from likewise.models.store import AnyModel, find_model, load_model
+from likewise.models.store import AnyModel, document_models, find_model, load_model
 from likewise.models.supplied import SuppliedModel
 from likewise.neighbours.coded import Coded, CodedPoints, decode
 from likewise.neighbours.finder import Finder
@@ -167,7 +167,7 @@ def store_halves(
 
 def keep_up(writer: Writer, *, threads: int = 1, watch: Watch | None = None) -> None:
     """Store the halves by every model of documents that are new, or were merged."""
-    for entry in writer.manifest.models:
+    for entry in document_models(writer.manifest):
         store_halves(writer, name=entry.name, threads=threads, watch=watch)
 
 

@@ -11,7 +11,7 @@ import orjson
 from numpy.typing import NDArray
 
 from likewise.collection.files import check_content, check_size, map_array, write_array, write_bytes
-from likewise.collection.manifest import ModelEntry
+from likewise.collection.manifest import GRAPH, Manifest, ModelEntry
 from likewise.collection.snapshot import MODELS, Snapshot
 from likewise.collection.writer import Writer
 from likewise.errors import DamagedError, FormatError, UsageError
@@ -32,9 +32,9 @@ AnyModel = TopicModel | Subspace | SuppliedModel
 
 def save_model(writer: Writer, model: AnyModel, *, name: str = "") -> None:
     """Store a model with the collection, under its own name or another."""
-    writer.put_model(
-        name or model.name, kind=model.kind, write=lambda folder: _write(model, folder)
-    )
+    name = name or model.name
+    check_name(writer.manifest, name)
+    writer.put_model(name, kind=model.kind, write=lambda folder: _write(model, folder))
 
 
 def load_model(collection: Snapshot, name: str | None = None) -> AnyModel:
@@ -83,9 +83,20 @@ def load_model(collection: Snapshot, name: str | None = None) -> AnyModel:
     )
 
 
+def check_name(manifest: Manifest, name: str) -> None:
+    """Raise where a model of documents cannot be called that."""
+    if any(entry.name == name and entry.kind == GRAPH for entry in manifest.models):
+        raise UsageError(f"{name!r} is the name of a graph of terms; give another name")
+
+
+def document_models(manifest: Manifest) -> list[ModelEntry]:
+    """List the models of documents; a graph of terms is none."""
+    return [entry for entry in manifest.models if entry.kind != GRAPH]
+
+
 def find_model(collection: Snapshot, name: str | None) -> ModelEntry:
     """Find the entry of a model, or raise."""
-    models = collection.manifest.models
+    models = document_models(collection.manifest)
     if not models:
         raise UsageError(
             f"{collection.folder} has no model; fit one with: likewise fit {collection.folder}"

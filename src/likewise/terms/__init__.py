@@ -1,0 +1,1 @@
+"""Which terms are related, and by what?"""

@@ -1,0 +1,51 @@
+"""Which graph is asked? One that is stored with the collection, or one that is counted now."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from likewise.collection.manifest import GRAPH
+from likewise.collection.snapshot import Snapshot
+from likewise.terms.nodes import choose_nodes, usual_filters
+from likewise.terms.related import Nearness, TermGraph
+from likewise.terms.store import GraphSettings, Stored, open_counts
+
+
+class _Kept(NamedTuple):
+    """What was opened of a snapshot: by name, and by name and nearness."""
+
+    counts: dict[str, Stored]
+    graphs: dict[tuple[str, Nearness], TermGraph]
+
+
+def has_graph(snapshot: Snapshot) -> bool:
+    """Tell whether a graph is stored with the collection."""
+    return any(entry.kind == GRAPH for entry in snapshot.manifest.models)
+
+
+def open_graph(
+    snapshot: Snapshot, name: str = "", nearness: Nearness = Nearness(), *, threads: int = 1
+) -> TermGraph:
+    """Open a graph; without a name the one made last, and where there is none, one made now.
+
+    What was opened of a snapshot is kept with it.
+    """
+    counts, graphs = _kept(snapshot)
+    if (name, nearness) not in graphs:
+        if name not in counts:
+            counts[name] = _counts(snapshot, name, threads)
+        graphs[name, nearness] = TermGraph(counts[name], nearness, threads=threads)
+    return graphs[name, nearness]
+
+
+def _kept(snapshot: Snapshot) -> _Kept:
+    # On the snapshot itself: graphs refer to it, and a table beside it would never let it go.
+    kept: _Kept = vars(snapshot).setdefault("_term_graphs", _Kept({}, {}))
+    return kept
+
+
+def _counts(snapshot: Snapshot, name: str, threads: int) -> Stored:
+    if name or has_graph(snapshot):
+        return open_counts(snapshot, name or None, threads=threads)
+    settings = GraphSettings(filters=usual_filters(snapshot.n_docs))
+    return Stored(snapshot, None, choose_nodes(snapshot, settings.filters), settings, threads)

@@ -1,0 +1,399 @@
+"""Which terms are near to these, how near, and by what?"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import ClassVar, NamedTuple
+
+import numpy as np
+
+from likewise import notation
+from likewise.collection.snapshot import Snapshot
+from likewise.compiled import Doubles, Ints
+from likewise.errors import UsageError
+from likewise.terms.graph import Graph
+from likewise.terms.kernel import ROUTES, Kernel, make_kernel
+from likewise.terms.laplacian import Laplacian
+from likewise.terms.nodes import TERMS
+from likewise.terms.sets import HOW, SetMetric, TermSet, term_set
+from likewise.terms.spectrum import one_thread
+from likewise.terms.store import Stored
+from likewise.terms.transforms import Transform, parse_transform
+from likewise.terms.weights import WEIGHTINGS, rarity, weigh
+
+LAPLACIANS = ("normalised", "combinatorial")
+_LONGEST_PATH = 6
+
+
+@dataclass(frozen=True)
+class Nearness:
+    """How nearness is measured on a graph.
+
+    `weights` of edges and the `least` count that makes one (see `weights.weigh`); the `laplacian`,
+    to whose degrees a normalised one adds `damping` times their mean; the `kernel` on it (see
+    `transforms`); how `sets` are taken (see `sets`). `by` is what terms are ranked by: the kernel
+    itself (similarity), or the distance, in which frequent terms are near to everything and rare
+    ones to nothing; without a word, similarity on the normalised Laplacian and distance on the
+    other.
+    """
+
+    kernel: str = "resistance"
+    laplacian: str = "normalised"
+    damping: float = 1.0
+    weights: str = "idf"
+    least: int = 1
+    sets: str = "mean"
+    by: str = ""
+    route: str = "auto"
+    notation: ClassVar[str] = "nearness"
+
+    def __post_init__(self) -> None:
+        self.transform.check(self.laplacian)
+        for name, allowed in (
+            ("laplacian", LAPLACIANS),
+            ("weights", WEIGHTINGS),
+            ("sets", HOW),
+            ("by", ("", "similarity", "distance")),
+            ("route", ROUTES),
+        ):
+            if getattr(self, name) not in allowed:
+                shown = ", ".join(filter(None, allowed))
+                raise UsageError(f"{name} is one of {shown}, not {getattr(self, name)!r}")
+        if not 0 <= self.damping < math.inf:
+            raise UsageError(f"damping is a number from 0 up, not {self.damping}")
+        if self.least < 1:
+            raise UsageError(f"least is a number of documents, at least 1, not {self.least}")
+
+    def __str__(self) -> str:
+        return notation.write(self)
+
+    @property
+    def transform(self) -> Transform:
+        """The kernel's function of eigenvalues."""
+        return parse_transform(self.kernel)
+
+    @property
+    def by_distance(self) -> bool:
+        """Whether terms are ranked by distance."""
+        return (self.by or ("similarity", "distance")[self.laplacian != LAPLACIANS[0]]) != (
+            "similarity"
+        )
+
+
+class Link(NamedTuple):
+    """A term through which two others are near, and its part of their similarity."""
+
+    name: str
+    part: float
+
+
+class Related(NamedTuple):
+    """A term, how near it is to those asked for, and by what.
+
+    The distance is given where terms are ranked by it. `through` has the strongest parts of the
+    similarity by the last step to the term: all of them add up to it. A part of a term asked for
+    is what is said together directly. `path` leads from one of these by the strongest steps; it
+    is empty where these lead elsewhere.
+    """
+
+    node: int
+    name: str
+    similarity: float
+    distance: float | None = None
+    through: tuple[Link, ...] = ()
+    path: tuple[str, ...] = ()
+
+
+class Mentioned(NamedTuple):
+    """What a text mentions of a graph: a set of nodes, and the words that it does not have."""
+
+    members: TermSet
+    unknown: tuple[str, ...]
+
+
+class Between(NamedTuple):
+    """How near two texts are, and through which terms."""
+
+    similarity: float
+    distance: float
+    a: Mentioned
+    b: Mentioned
+    through: tuple[Link, ...]
+
+
+class Neighbourhood(NamedTuple):
+    """Terms asked for, which come first, the nearest to them, and the links between all these.
+
+    `scores` are similarities to what was asked for, `strengths` the entries of I - L.
+    """
+
+    names: list[str]
+    asked: int
+    scores: Doubles
+    edges: Ints
+    strengths: Doubles
+
+
+class _Reason(NamedTuple):
+    """The strongest links of a term and the path to it, as nodes."""
+
+    links: list[tuple[int, float]]
+    path: list[int]
+
+    @property
+    def nodes(self) -> list[int]:
+        """All nodes that it speaks of."""
+        return [*(node for node, _ in self.links), *self.path]
+
+
+class TermGraph:
+    """The association graph of a collection with a measure of nearness on it."""
+
+    def __init__(
+        self, stored: Stored, nearness: Nearness = Nearness(), *, threads: int = 1
+    ) -> None:
+        self.stored = stored
+        self.nearness = nearness
+        self.threads = threads
+
+    def __repr__(self) -> str:
+        return f"<TermGraph {self.stored.name!r}: {len(self):,} terms>"
+
+    def __len__(self) -> int:
+        return len(self.stored.nodes)
+
+    @property
+    def collection(self) -> Snapshot:
+        """The documents that the graph was counted in."""
+        return self.stored.collection
+
+    @cached_property
+    def graph(self) -> Graph:
+        """The weighted graph."""
+        return weigh(self.stored.counted, self.nearness.weights, least=self.nearness.least)
+
+    @cached_property
+    def laplacian(self) -> Laplacian:
+        """The Laplacian that the kernel is of."""
+        n = self.nearness
+        return Laplacian(self.graph, n.laplacian, n.damping, threads=self.threads)
+
+    @cached_property
+    def kernel(self) -> Kernel:
+        """The kernel on terms."""
+        n = self.nearness
+        # Nyström's extension is one of eigenvectors, all of them.
+        route = "spectrum" if n.sets == "nystrom" else n.route
+        return make_kernel(
+            self.graph,
+            n.transform,
+            laplacian=n.laplacian,
+            damping=n.damping,
+            route=route,
+            threads=self.threads,
+        )
+
+    @cached_property
+    def metric(self) -> SetMetric:
+        """Similarities and distances of sets."""
+        return SetMetric(self.kernel, self.nearness.sets)
+
+    @cached_property
+    def rarity(self) -> Doubles:
+        """The idf of each node."""
+        return rarity(self.stored.counted)
+
+    def names(self, nodes: Ints | Sequence[int]) -> list[str]:
+        """Give the names of nodes: words that stand for the terms, or names as they were given."""
+        names = self.stored.nodes.names(self.collection, np.asarray(nodes, np.int64))
+        if self.stored.nodes.kind != TERMS:
+            return names
+        from likewise.models.surfaces import readable_terms
+
+        words = readable_terms(self.collection, names)
+        return [words[name] for name in names]
+
+    def mentioned(self, text: str) -> Mentioned:
+        """Read a text as a set of the terms that it mentions, weighed by idf; raise at none."""
+        nodes = self.stored.nodes.find(self.collection, text)
+        unknown = self._unknown(text, nodes)
+        if len(nodes) == 0:
+            shown = text if len(text) <= 60 else f"{text[:59]}…"
+            raise UsageError(
+                f"the graph {self.stored.name!r} has no term of {shown!r}; it has "
+                f"{len(self):,} that {self._chosen()}"
+            )
+        # Terms that are everywhere still count for something.
+        weights = np.maximum(self.rarity[nodes], 1e-3)
+        return Mentioned(term_set(TermSet(nodes, weights), len(self)), unknown)
+
+    def nearest(self, text: str, k: int = 20, *, parts: int = 3) -> list[Related]:
+        """Give the k terms nearest to those that a text mentions, and what brings them near.
+
+        Terms that nothing connects to these are not among them.
+        """
+        members = self.mentioned(text).members
+        similarities = self.metric.similarities(members)
+        distances = self.metric.distances(members) if self.nearness.by_distance else None
+        found = self._best(members, k, similarities if distances is None else -distances)
+        reasons = [_Reason([], [])] * len(found)
+        if parts:
+            reasons = self._reasons(members, found, parts)
+        spelt = self._spelt(
+            [*found.tolist(), *(node for reason in reasons for node in reason.nodes)]
+        )
+        return [
+            Related(
+                node,
+                spelt[node],
+                float(similarities[node]),
+                None if distances is None else float(distances[node]),
+                tuple(Link(spelt[other], part) for other, part in reason.links),
+                tuple(spelt[other] for other in reason.path),
+            )
+            for node, reason in zip(found.tolist(), reasons, strict=True)
+        ]
+
+    def between(self, a: str, b: str, *, parts: int = 5) -> Between:
+        """Tell how near two texts are, as sets of terms."""
+        first, second = self.mentioned(a), self.mentioned(b)
+        similarity = self.metric.similarity(first.members, second.members)
+        distance = self.metric.distance(first.members, second.members)
+        reached = self._through(first.members)
+        links: dict[int, float] = {}
+        for node, weight in zip(*self._placed(second.members), strict=True):
+            for other, part in self._steps(node, reached):
+                links[other] = links.get(other, 0.0) + weight * part
+        best = _strongest(links.items(), parts)
+        spelt = self._spelt([node for node, _ in best])
+        through = tuple(Link(spelt[node], part) for node, part in best)
+        return Between(similarity, distance, first, second, through)
+
+    def neighbourhood(self, text: str, k: int = 30) -> Neighbourhood:
+        """Give the nearest terms with all links between them and those asked for."""
+        asked = self.mentioned(text).members.nodes.tolist()
+        near = self.nearest(text, k, parts=0)
+        nodes = [*asked, *(one.node for one in near)]
+        place = {node: i for i, node in enumerate(nodes)}
+        edges, strengths = [], []
+        for node in nodes:
+            columns, values = self.laplacian.row(node)
+            for other, strength in zip(columns.tolist(), values.tolist(), strict=True):
+                if place.get(other, -1) > place[node]:
+                    edges.append((place[node], place[other]))
+                    strengths.append(strength)
+        scores = np.array([0.0] * len(asked) + [one.similarity for one in near])
+        return Neighbourhood(
+            self.names(nodes),
+            len(asked),
+            scores,
+            np.array(edges, np.int64).reshape(-1, 2),
+            np.array(strengths),
+        )
+
+    def similarities(self, text: str) -> Doubles:
+        """Give the similarity of every term to those that a text mentions."""
+        return self.metric.similarities(self.mentioned(text).members)
+
+    def among(self, nodes: Ints) -> Doubles:
+        """Give a kernel of some nodes alone: of walks that do not leave them.
+
+        Degrees are those of the whole graph. It is positive definite, and takes no search.
+        """
+        square = np.diag(self.laplacian.own[nodes])
+        for i, node in enumerate(nodes.tolist()):
+            columns, entries = self.laplacian.row(node)
+            if len(columns):
+                places = np.minimum(np.searchsorted(columns, nodes), len(columns) - 1)
+                square[i] -= np.where(columns[places] == nodes, entries[places], 0.0)
+        with one_thread():
+            values, vectors = np.linalg.eigh(square)
+            entries = (vectors * self.nearness.transform(np.maximum(values, 0.0))) @ vectors.T
+        found: Doubles = (entries + entries.T) / 2
+        return found
+
+    def _best(self, members: TermSet, k: int, ranked: Doubles) -> Ints:
+        """Give the best terms that something connects to the members, which are not among them."""
+        parts = self.graph.components
+        reachable = np.isin(parts, parts[members.nodes])
+        reachable[members.nodes] = False
+        candidates = np.flatnonzero(reachable)
+        found: Ints = candidates[np.lexsort((candidates, -ranked[candidates]))[:k]]
+        return found
+
+    def _reasons(self, members: TermSet, found: Ints, parts: int) -> list[_Reason]:
+        reached = self._through(members)
+        asked = set(members.nodes.tolist())
+        return [
+            _Reason(_strongest(self._steps(node, reached), parts), self._path(node, asked, reached))
+            for node in found.tolist()
+        ]
+
+    def _through(self, members: TermSet) -> Doubles:
+        placed = np.zeros((len(self), 1))
+        nodes, weights = self._placed(members)
+        placed[nodes, 0] = weights
+        return self.kernel.through(placed)[:, 0]
+
+    def _placed(self, members: TermSet) -> tuple[list[int], list[float]]:
+        """Give the weights by which a set's similarities are a mean of those of its terms."""
+        weights = members.weights
+        if self.nearness.sets == "collapse":
+            block = self.kernel.block(members.nodes)
+            weights = np.linalg.solve(block, np.ones(len(weights))).astype(np.float64)
+            weights /= weights.sum()
+        return members.nodes.tolist(), weights.tolist()
+
+    def _steps(self, node: int, reached: Doubles) -> list[tuple[int, float]]:
+        """Give the parts of a term's similarity by the term before the last step."""
+        laplacian = self.laplacian
+        columns, values = laplacian.row(node)
+        parts = values * reached[columns]
+        # M of the combinatorial Laplacian also stays where it is, which is no step: those before
+        # it share what it brings.
+        stayed = float((laplacian.centre - laplacian.own[node]) * reached[node])
+        total = float(parts.sum())
+        if stayed and total > 0:
+            parts *= 1 + stayed / total
+        return [*zip(columns.tolist(), parts.tolist(), strict=True)]
+
+    def _spelt(self, nodes: Sequence[int]) -> dict[int, str]:
+        distinct = [*dict.fromkeys(nodes)]
+        return dict(zip(distinct, self.names(distinct), strict=True))
+
+    def _path(self, node: int, asked: set[int], reached: Doubles) -> list[int]:
+        """Walk back to a term asked for by the strongest steps."""
+        path = [node]
+        while path[0] not in asked:
+            steps = [(part, -v) for v, part in self._steps(path[0], reached) if v not in path]
+            if not steps or len(path) == _LONGEST_PATH:
+                return []
+            path.insert(0, -max(steps)[1])
+        return path
+
+    def _unknown(self, text: str, nodes: Ints) -> tuple[str, ...]:
+        """List the words of a text that are no terms of the graph."""
+        if self.stored.nodes.kind != TERMS:
+            return ()
+        from likewise.models.surfaces import surface_words
+
+        analyzer = self.collection.analyzer
+        terms = [*dict.fromkeys(analyzer.terms(text))]
+        known = {*self.stored.nodes.names(self.collection, nodes)}
+        words = surface_words([text], analyzer)
+        return tuple(words.get(term, term) for term in terms if term not in known)
+
+    def _chosen(self) -> str:
+        settings = self.stored.settings
+        if settings.names:
+            return f"come from {settings.names}"
+        rule = settings.filters
+        return f"stand in {rule.min_df} documents or more and at most {rule.max_df:.0%} of them"
+
+
+def _strongest(links: Iterable[tuple[int, float]], parts: int) -> list[tuple[int, float]]:
+    some = (link for link in links if link[1])
+    return sorted(some, key=lambda link: (-link[1], link[0]))[:parts]

@@ -1,0 +1,261 @@
+"""How do graphs stay with their collection? The nodes as a model, the pairs of each segment.
+
+Pairs that are missing (of a segment that was added or merged and then the machine stopped) are
+counted when they are asked for, so that a graph never depends on what is stored. What deleted
+documents counted for is subtracted: their text is there until a merge.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from contextlib import suppress
+from dataclasses import dataclass, field
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import orjson
+
+from likewise.collection.files import check_content, check_size, map_array, write_array, write_bytes
+from likewise.collection.manifest import GRAPH, DerivedEntry, ModelEntry
+from likewise.collection.merge import Watch
+from likewise.collection.snapshot import DERIVED, MODELS, Snapshot, open_snapshot
+from likewise.collection.writer import Writer
+from likewise.compiled import Ints
+from likewise.errors import DamagedError, FormatError, StorageError, UsageError
+from likewise.terms.counting import Counted, add, count_pairs, map_counted, no_counts, subtract
+from likewise.terms.nodes import SENTENCE, TERMS, Filters, Heard, Nodes
+from likewise.terms.sightings import check_within, sightings
+from likewise.text.analysis import encode
+from likewise.text.table import Strings
+
+PAIRS = "pairs"
+FORMAT = 1
+_ABOUT = "graph.json"
+_CHECKED_AT_OPEN = 64 << 20
+
+
+@dataclass(frozen=True)
+class GraphSettings:
+    """How a graph was made: what pairs stand within, and where its nodes come from.
+
+    `filters` are those of terms; `names` says how names were given (a file, an extractor).
+    """
+
+    within: str = SENTENCE
+    filters: Filters = field(default_factory=Filters)
+    names: str = ""
+
+
+@dataclass(frozen=True, eq=False)
+class Stored:
+    """A graph of a collection: its nodes, and the counts of the live documents.
+
+    One without an entry is not stored: all of it is counted when it is asked for.
+    """
+
+    collection: Snapshot
+    entry: ModelEntry | None
+    nodes: Nodes
+    settings: GraphSettings
+    threads: int = field(default=1, repr=False)
+
+    @property
+    def name(self) -> str:
+        """The name that the graph is stored under, or would be."""
+        return self.entry.name if self.entry is not None else GRAPH
+
+    @cached_property
+    def counted(self) -> Counted:
+        """The counts of pairs and nodes in the live documents.
+
+        One segment without deletions gives the stored arrays, mapped.
+        """
+        parts = [self._segment(i) for i in range(len(self.collection.segments))]
+        # From the smallest on, so that the largest is copied once.
+        parts.sort(key=lambda part: len(part.pairs.columns))
+        total = parts[0] if parts else no_counts(len(self.nodes))
+        for part in parts[1:]:
+            total = add(total, part, threads=self.threads)
+        for i, segment in enumerate(self.collection.segments):
+            if len(segment.deleted):
+                gone = self._count(i, np.sort(segment.deleted))
+                total = subtract(total, gone, threads=self.threads)
+        return total
+
+    def missing(self) -> list[int]:
+        """List the segments of which no pairs are stored."""
+        names = [segment.entry.name for segment in self.collection.segments]
+        return [i for i, name in enumerate(names) if name not in self._found]
+
+    def write(self, segment: int, folder: Path, watch: Watch | None = None) -> None:
+        """Count the pairs of all documents of a segment into a folder."""
+        self._count(segment, None, to=folder, watch=watch)
+
+    @cached_property
+    def _found(self) -> dict[str, DerivedEntry]:
+        if self.entry is None:
+            return {}
+        entries = self.collection.derived(PAIRS, model=self.entry.folder)
+        return {entry.segments[0]: entry for entry in entries}
+
+    def _segment(self, i: int) -> Counted:
+        segment = self.collection.segments[i]
+        derived = self._found.get(segment.entry.name)
+        # A writer may have removed it after the collection was opened; the segment is mapped.
+        if derived is None or not (self.collection.folder / DERIVED / derived.folder).exists():
+            return self._count(i, None)
+        folder = self.collection.derived_folder(derived)
+        counted = map_counted(folder, segment.n_docs)
+        _check(counted, len(self.nodes), folder)
+        return counted
+
+    def _count(
+        self, segment: int, docs: Ints | None, to: Path | None = None, watch: Watch | None = None
+    ) -> Counted:
+        seen = sightings(
+            self.collection,
+            self.nodes,
+            segment,
+            docs,
+            within=self.settings.within,
+            threads=self.threads,
+        )
+        # Beside the folder, where the next writer sweeps away what a killed one left.
+        scratch = to.parent if to is not None else None
+        return count_pairs(
+            seen, len(self.nodes), folder=scratch, to=to, threads=self.threads, watch=watch
+        )
+
+
+def store_graph(
+    writer: Writer,
+    nodes: Nodes,
+    settings: GraphSettings = GraphSettings(),
+    *,
+    name: str = GRAPH,
+    threads: int = 1,
+    watch: Watch | None = None,
+) -> None:
+    """Store a graph of nodes with the collection, in place of one of the same name.
+
+    `watch` is told of documents. Pairs that find no room are left to be counted when asked for.
+    """
+    check_within(nodes, settings.within)
+    if len(nodes) == 0:
+        raise UsageError("a graph needs at least one node")
+    for entry in writer.manifest.models:
+        if entry.name == name and entry.kind != GRAPH:
+            raise UsageError(
+                f"{name!r} is the name of a model of kind {entry.kind}; give another name"
+            )
+    writer.put_model(name, kind=GRAPH, write=lambda folder: _write(folder, nodes, settings))
+    _store_pairs(writer, name, threads, watch)
+
+
+def keep_up_graphs(writer: Writer, *, threads: int = 1, watch: Watch | None = None) -> None:
+    """Store the pairs of documents that are new, or were merged, for every graph."""
+    for entry in writer.manifest.models:
+        if entry.kind == GRAPH:
+            _store_pairs(writer, entry.name, threads, watch)
+
+
+def find_graph(snapshot: Snapshot, name: str | None = None) -> ModelEntry:
+    """Find the entry of a graph, or raise; without a name, the graph that was made last."""
+    graphs = [entry for entry in snapshot.manifest.models if entry.kind == GRAPH]
+    if not graphs:
+        raise UsageError(
+            f"{snapshot.folder} has no term graph; make one with: likewise term-graph "
+            f"{snapshot.folder}"
+        )
+    if name is None:
+        return graphs[-1]
+    for entry in graphs:
+        if entry.name == name:
+            return entry
+    known = ", ".join(entry.name for entry in graphs)
+    raise UsageError(f"no term graph {name!r} in {snapshot.folder}; there is {known}")
+
+
+def open_counts(snapshot: Snapshot, name: str | None = None, *, threads: int = 1) -> Stored:
+    """Open a graph of the collection; without a name, the one that was made last."""
+    entry = find_graph(snapshot, name)
+    folder = snapshot.folder / MODELS / entry.folder
+    for file, expected in entry.files.items():
+        check = check_content if expected.size <= _CHECKED_AT_OPEN else check_size
+        check(folder / file, expected)
+    nodes, settings = _read(folder)
+    return Stored(snapshot, entry, nodes, settings, threads)
+
+
+def _store_pairs(writer: Writer, name: str, threads: int, watch: Watch | None) -> None:
+    with suppress(OSError, StorageError):
+        snapshot = open_snapshot(writer.folder)
+        folder = find_graph(snapshot, name).folder
+        stored = open_counts(snapshot, name, threads=threads)
+        for i in stored.missing():
+
+            def write(folder: Path, i: int = i) -> None:
+                stored.write(i, folder, watch)
+
+            segment = stored.collection.segments[i].entry.name
+            writer.put_derived(PAIRS, model=folder, segments=[segment], write=write)
+
+
+def _write(folder: Path, nodes: Nodes, settings: GraphSettings) -> None:
+    about: dict[str, Any] = {
+        "format": FORMAT,
+        "kind": nodes.kind,
+        "n_left_out": nodes.n_left_out,
+        "settings": dataclasses.asdict(settings),
+    }
+    if nodes.kind == TERMS:
+        write_array(folder / "numbers.npy", nodes.numbers, np.int64)
+    else:
+        names = Strings.of([encode(name) for name in nodes.texts])
+        write_array(folder / "names.npy", names.arena)
+        write_array(folder / "names-offsets.npy", names.offsets)
+    if nodes.heard is not None:
+        about["heard"] = nodes.heard.within
+        write_array(folder / "heard-keys.npy", nodes.heard.keys, np.uint64)
+        write_array(folder / "heard-bounds.npy", nodes.heard.bounds, np.int64)
+        write_array(folder / "heard-nodes.npy", nodes.heard.nodes, np.int32)
+        write_array(folder / "heard-sentences.npy", nodes.heard.sentences, np.int32)
+    write_bytes(folder / _ABOUT, orjson.dumps(about))
+
+
+def _read(folder: Path) -> tuple[Nodes, GraphSettings]:
+    about = orjson.loads((folder / _ABOUT).read_bytes())
+    if about["format"] != FORMAT:
+        raise FormatError(f"{folder}: a graph of format {about['format']}; make it again")
+    stored = about["settings"]
+    settings = GraphSettings(**stored | {"filters": Filters(**stored["filters"])})
+    if about["kind"] == TERMS:
+        return Nodes(TERMS, map_array(folder / "numbers.npy")), settings
+    names = Strings(map_array(folder / "names.npy"), map_array(folder / "names-offsets.npy"))
+    heard = None
+    if "heard" in about:
+        heard = Heard(
+            map_array(folder / "heard-keys.npy"),
+            map_array(folder / "heard-bounds.npy"),
+            map_array(folder / "heard-nodes.npy"),
+            map_array(folder / "heard-sentences.npy"),
+            about["heard"],
+        )
+    nodes = Nodes(
+        about["kind"],
+        texts=tuple(name.decode() for name in names.all()),
+        n_left_out=about["n_left_out"],
+        heard=heard,
+    )
+    return nodes, settings
+
+
+def _check(counted: Counted, n_nodes: int, folder: Path) -> None:
+    """Raise unless the arrays fit together, so that no kernel reads outside them."""
+    bounds, columns, counts = counted.pairs
+    n = len(columns)
+    whole = len(bounds) == n_nodes + 1 and len(counts) == n and len(counted.doc_freqs) == n_nodes
+    if not (whole and bounds[-1] == n):
+        raise DamagedError(f"{folder}: pairs that do not fit together; make the graph again")

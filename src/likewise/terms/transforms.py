@@ -1,0 +1,197 @@
+"""How far does association carry? A kernel as a function of the Laplacian's eigenvalues.
+
+K = g(L), g non-negative and non-increasing. With M = cI - L the same kernel is
+K = g(c) I + M h(M), h(μ) = (g(c - μ) - g(c)) / μ, so that an entry is a sum over the nodes on the
+way: K_ts = g(c) [t = s] + Σ_v M_tv h(M)_vs.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import ClassVar, Protocol
+
+import numpy as np
+
+from likewise import notation
+from likewise.compiled import Doubles
+from likewise.errors import UsageError
+
+
+class Transform(Protocol):
+    """A function of eigenvalues, and its divided difference."""
+
+    def __call__(self, values: Doubles) -> Doubles:
+        """Give g(λ)."""
+        ...
+
+    def difference(self, steps: Doubles, centre: float) -> Doubles:
+        """Give h(μ) = (g(c - μ) - g(c)) / μ, without loss where μ is near 0."""
+        ...
+
+    def check(self, kind: str) -> None:
+        """Raise a UsageError where it is not meant for this kind of Laplacian."""
+        ...
+
+
+@dataclass(frozen=True)
+class Resistance:
+    """The regularised Laplacian: g(λ) = 1 / (λ + ε); at small ε, electrical resistance."""
+
+    eps: float = 1.0
+    notation: ClassVar[str] = "resistance"
+
+    def __post_init__(self) -> None:
+        if not 0 < self.eps < np.inf:
+            raise UsageError(f"{self}: eps must be a number above 0")
+
+    def __str__(self) -> str:
+        return notation.write(self)
+
+    def __call__(self, values: Doubles) -> Doubles:
+        """Give g(λ)."""
+        return 1.0 / (np.maximum(values, 0.0) + self.eps)
+
+    def difference(self, steps: Doubles, centre: float) -> Doubles:
+        """Give h(μ) = 1 / ((c + ε)(c - μ + ε))."""
+        return self(centre - steps) / (centre + self.eps)
+
+    def check(self, kind: str) -> None:
+        """Accept either Laplacian."""
+
+
+@dataclass(frozen=True)
+class Diffusion:
+    """Heat spreading (Kondor, Lafferty 2002): g(λ) = exp(-λ σ² / 2), σ² the variance."""
+
+    variance: float = 3.0
+    notation: ClassVar[str] = "diffusion"
+
+    def __post_init__(self) -> None:
+        if not 0 < self.variance < np.inf:
+            raise UsageError(f"{self}: variance must be a number above 0")
+
+    def __str__(self) -> str:
+        return notation.write(self)
+
+    def __call__(self, values: Doubles) -> Doubles:
+        """Give g(λ)."""
+        out: Doubles = np.exp(-values * self.variance / 2)
+        return out
+
+    def difference(self, steps: Doubles, centre: float) -> Doubles:
+        """Give h(μ) = exp(-c σ²/2) expm1(μ σ²/2) / μ."""
+        half = self.variance / 2
+        near = np.abs(steps * half) < 1e-8
+        safe = np.where(near, 1.0, steps)
+        # Written with the smaller exponent first, so that neither overflows.
+        rise = np.where(
+            safe > 0,
+            -np.exp(-half * (centre - safe)) * np.expm1(-half * safe),
+            np.exp(-half * centre) * np.expm1(half * np.minimum(safe, 0.0)),
+        )
+        out: Doubles = np.where(near, half * np.exp(-half * centre), rise / safe)
+        return out
+
+    def check(self, kind: str) -> None:
+        """Accept either Laplacian."""
+
+
+@dataclass(frozen=True)
+class Walk:
+    """Random walks of a few steps: g(λ) = (α - λ)^steps, on the normalised Laplacian only.
+
+    The paper has one step. Above 2, α makes the walk lazier; below, g would not be positive.
+    """
+
+    alpha: float = 2.0
+    steps: int = 1
+    notation: ClassVar[str] = "walk"
+
+    def __post_init__(self) -> None:
+        if not 2 <= self.alpha < np.inf or self.steps < 1:
+            raise UsageError(f"{self}: alpha must be at least 2, and steps at least 1")
+
+    def __str__(self) -> str:
+        return notation.write(self)
+
+    def __call__(self, values: Doubles) -> Doubles:
+        """Give g(λ)."""
+        out: Doubles = np.maximum(self.alpha - values, 0.0) ** self.steps
+        return out
+
+    def difference(self, steps: Doubles, centre: float) -> Doubles:
+        """Give h(μ) = Σ_j a^(s-1-j) b^j, with a = α - c + μ and b = α - c."""
+        b = self.alpha - centre
+        a = b + np.asarray(steps, np.float64)
+        out = np.zeros_like(a)
+        for j in range(self.steps):
+            out += a ** (self.steps - 1 - j) * b**j
+        return out
+
+    def check(self, kind: str) -> None:
+        """Refuse the combinatorial Laplacian, whose eigenvalues go beyond α."""
+        if kind != "normalised":
+            raise UsageError(
+                f"{self}: walks are defined on the normalised Laplacian, whose eigenvalues end at "
+                f"2, not on the {kind} one"
+            )
+
+
+@dataclass(frozen=True)
+class Learnt:
+    """A table of g: `heights`, non-increasing, at eigenvalues `knots`, ascending; lines between.
+
+    Beyond the first and last knot it stays as it is there. Meant for the normalised Laplacian:
+    its eigenvalues are between 0 and 2 on every graph, so that what one graph taught serves others.
+    """
+
+    knots: tuple[float, ...]
+    heights: tuple[float, ...]
+    notation: ClassVar[str] = "learnt"
+
+    def __post_init__(self) -> None:
+        knots, heights = np.asarray(self.knots), np.asarray(self.heights)
+        if len(knots) == 0 or knots.shape != heights.shape:
+            raise UsageError(
+                f"a learnt kernel has a height for each knot, not {len(heights)} for {len(knots)}"
+            )
+        if not (np.isfinite(knots).all() and np.isfinite(heights).all()):
+            raise UsageError("a learnt kernel's knots and heights must be finite numbers")
+        if (np.diff(knots) <= 0).any():
+            raise UsageError("a learnt kernel's knots must ascend")
+        if (np.diff(heights) > 0).any() or heights[-1] < 0:
+            raise UsageError("a learnt kernel's heights must be 0 or more, and must not increase")
+
+    def __str__(self) -> str:
+        return f"learnt({len(self.knots)} knots)"
+
+    def __call__(self, values: Doubles) -> Doubles:
+        """Give g(λ)."""
+        out: Doubles = np.interp(values, self.knots, self.heights)
+        return out
+
+    def difference(self, steps: Doubles, centre: float) -> Doubles:
+        """Give h(μ); at μ = 0 the slope of g there, downwards."""
+        steps = np.asarray(steps, np.float64)
+        # Within so small a step g is a line, up to what its heights are known to.
+        least = 1e-7 * max(abs(centre), 1.0)
+        safe = np.where(np.abs(steps) < least, least, steps)
+        at = float(self(np.asarray(centre)))
+        out: Doubles = (self(centre - safe) - at) / safe
+        return out
+
+    def check(self, kind: str) -> None:
+        """Refuse the combinatorial Laplacian, whose eigenvalues differ from graph to graph."""
+        if kind != "normalised":
+            raise UsageError(f"{self} is a table for the normalised Laplacian, not the {kind} one")
+
+
+TRANSFORMS: Mapping[str, type[Resistance] | type[Diffusion] | type[Walk]] = {
+    kind.notation: kind for kind in (Resistance, Diffusion, Walk)
+}
+
+
+def parse_transform(text: str) -> Resistance | Diffusion | Walk:
+    """Read a transform as it is written: `resistance`, `diffusion(variance=2)`."""
+    return notation.read(text, TRANSFORMS, what="kernel")
