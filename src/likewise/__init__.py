@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from likewise.evaluate.fusion import fuse_runs
     from likewise.evaluate.risk import measure_risk
     from likewise.expand.feedback import KL, RM1, RM3, Bo1, Rocchio
+    from likewise.expand.graph import Associated
     from likewise.expand.ranked import RankedRM
     from likewise.expand.robust import Robust
     from likewise.like.near import Near
@@ -44,6 +45,7 @@ if TYPE_CHECKING:
     from likewise.retrieve import BM25, TFIDF, Filter, JelinekMercer, QueryLikelihood
     from likewise.sources import Columns, open_source
     from likewise.stages import Answered, Cut, Stage, fuse
+    from likewise.terms.related import Nearness, TermGraph
     from likewise.text.analysis import Analysis
 
 __version__ = "0.1.0"
@@ -67,6 +69,7 @@ _ROOMS = {
     "likewise.evaluate.fusion": ("fuse_runs",),
     "likewise.evaluate.risk": ("measure_risk",),
     "likewise.expand.feedback": ("KL", "RM1", "RM3", "Bo1", "Rocchio"),
+    "likewise.expand.graph": ("Associated",),
     "likewise.expand.ranked": ("RankedRM",),
     "likewise.expand.robust": ("Robust",),
     "likewise.like.near": ("Near",),
@@ -82,6 +85,7 @@ _ROOMS = {
     "likewise.retrieve": ("BM25", "TFIDF", "Filter", "JelinekMercer", "QueryLikelihood"),
     "likewise.sources": ("Columns", "open_source"),
     "likewise.stages": ("Answered", "Cut", "Stage", "fuse"),
+    "likewise.terms.related": ("Nearness", "TermGraph"),
     "likewise.text.analysis": ("Analysis",),
 }
 _HOME = {name: room for room, names in _ROOMS.items() for name in names}
@@ -99,6 +103,7 @@ __all__ = [
     "Answer",
     "Answered",
     "Answers",
+    "Associated",
     "Bo1",
     "Collection",
     "Columns",
@@ -108,6 +113,7 @@ __all__ = [
     "JelinekMercer",
     "LikewiseError",
     "Near",
+    "Nearness",
     "Neighbours",
     "Qrels",
     "Query",
@@ -121,6 +127,7 @@ __all__ = [
     "Sample",
     "Stage",
     "Supplied",
+    "TermGraph",
     "Triples",
     "build_neighbours",
     "compare",

@@ -7,13 +7,12 @@ from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, TypeAlias, TypeGuard, cast
 
 from likewise.app.answers import Answers
-from likewise.app.liking import Liking
+from likewise.app.relating import Relating
 from likewise.errors import UsageError
 from likewise.evaluate.trec import Qrels, Run
 from likewise.records import Query
 from likewise.retrieve.filters import Filter
-from likewise.retrieve.models import BM25, Model, read_model
-from likewise.retrieve.search import Retriever
+from likewise.retrieve.models import BM25, Model
 from likewise.stages.retrieval import Retrieve
 from likewise.stages.stage import NOTHING, Answered, Stage
 
@@ -33,13 +32,8 @@ _DEFAULT = BM25()
 BY_LIKENESS = {"halves", "eq4", "topics", "words", "topn", "topn-lda", "lsh-tfidf"}
 
 
-class Asking(Liking):
+class Asking(Relating):
     """Answers queries, one or many."""
-
-    def refresh(self) -> None:
-        """See what other processes have changed."""
-        super().refresh()
-        self._retrievers: dict[Model, Retriever] = {}
 
     def search(
         self,
@@ -91,7 +85,9 @@ class Asking(Liking):
 
             space, near = self.space(method), read_near(method)
             return RankNear(space, near, k=k, allowed=allowed, threads=threads)
-        return Retrieve(self.retriever(method), k=k, allowed=allowed, threads=threads)
+        return Retrieve(
+            self.retriever(cast("str | Model", method)), k=k, allowed=allowed, threads=threads
+        )
 
     def expand(
         self,
@@ -115,8 +111,10 @@ class Asking(Liking):
             raise UsageError(
                 f"{_named(method)} has no terms to expand; bm25, ql, ql-jm and tfidf search by them"
             )
+        if getattr(config, "by_graph", False):
+            self.term_graph(getattr(config, "graph", ""))
         allowed = self.allowed(where)
-        retriever = self.retriever(method)
+        retriever = self.retriever(cast("str | Model", method))
         return Expand(retriever, config, allowed=allowed, threads=threads, fixed=fixed)
 
     def perturb(
@@ -131,7 +129,7 @@ class Asking(Liking):
         from likewise.expand.expander import Asked, Setting
         from likewise.expand.perturb import perturb
 
-        search = Retrieve(self.retriever(method))
+        search = Retrieve(self.retriever(cast("str | Model", method)))
         terms = search.terms(Query("1", query) if isinstance(query, str) else query)
         [found] = perturb([Asked(terms, NOTHING)], Setting(search.retriever), strategy, docs=docs)
         return found
@@ -168,13 +166,6 @@ class Asking(Liking):
             seed=seed,
             threads=threads,
         )
-
-    def retriever(self, method: Method = _DEFAULT) -> Retriever:
-        """Give a method of search by words, ready to rank."""
-        model = read_model(method) if isinstance(method, str) else cast("Model", method)
-        if model not in self._retrievers:
-            self._retrievers[model] = Retriever(self._snapshot, model)
-        return self._retrievers[model]
 
     def run(
         self,

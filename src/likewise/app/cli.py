@@ -22,6 +22,7 @@ from likewise.app.commands import (
     neighbours,
     perturb,
     risk,
+    terms,
 )
 from likewise.errors import LikewiseError, UsageError
 
@@ -51,7 +52,21 @@ def parser() -> argparse.ArgumentParser:
     )
     top.add_argument("--version", action="version", version=f"likewise {__version__}")
     commands = top.add_subparsers(title="commands", metavar="COMMAND", required=True)
-    rooms = (build, look, like, ask, perturb, fit, decompose, neighbours, fuse, judge, risk, demo)
+    rooms = (
+        build,
+        look,
+        like,
+        ask,
+        terms,
+        perturb,
+        fit,
+        decompose,
+        neighbours,
+        fuse,
+        judge,
+        risk,
+        demo,
+    )
     for kind in rooms:
         kind.register(commands)
     return top

@@ -37,8 +37,11 @@ def keep_up(writer: Writer, *, threads: int = 0, on_doc: DocWatch | None = None)
     """Bring what is stored of documents by every model up to date."""
     if writer.manifest.models:
         from likewise.like import store
+        from likewise.terms.store import keep_up_graphs
 
-        store.keep_up(writer, threads=threads or os.cpu_count() or 1, watch=on_doc)
+        threads = threads or os.cpu_count() or 1
+        store.keep_up(writer, threads=threads, watch=on_doc)
+        keep_up_graphs(writer, threads=threads)
 
 
 def fit_stored(
@@ -62,7 +65,7 @@ def fit_stored(
     from likewise.like.store import choose_weights, store_halves
     from likewise.models.bags import Sample
     from likewise.models.fitting import fit_model
-    from likewise.models.store import load_model, save_model
+    from likewise.models.store import check_name, load_model, save_model
     from likewise.models.topics import TopicModel
     from likewise.models.vectors import read_vectors
 
@@ -76,6 +79,8 @@ def fit_stored(
     if origin is not None and not isinstance(origin, TopicModel):
         raise UsageError(f"{stored_as} cannot be gone on with; ddm and lda can")
     with Writer(folder) as writer:
+        # Not after hours of fitting.
+        check_name(writer.manifest, stored_as)
         model = fit_model(
             snapshot,
             config,

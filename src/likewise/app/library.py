@@ -191,8 +191,10 @@ class Collection(Asking):
         if not self._snapshot.manifest.models:
             return []
         from likewise.like.ageing import ageing
+        from likewise.models.store import document_models
 
-        found = (ageing(self._snapshot, entry.name) for entry in self._snapshot.manifest.models)
+        models = document_models(self._snapshot.manifest)
+        found = (ageing(self._snapshot, entry.name) for entry in models)
         return [one for one in found if one is not None]
 
     def info(self) -> dict[str, Any]:

@@ -12,6 +12,8 @@ from likewise.compiled import Bools
 from likewise.records import Document, Ranking
 from likewise.retrieve.explain import Part
 from likewise.retrieve.filters import Filter, allowed_docs
+from likewise.retrieve.models import BM25, Model, read_model
+from likewise.retrieve.search import Retriever
 
 Path_ = str | os.PathLike[str]
 
@@ -28,6 +30,7 @@ class Opened:
     def refresh(self) -> None:
         """See what other processes have changed."""
         self._snapshot = open_snapshot(self.folder)
+        self._retrievers: dict[Model, Retriever] = {}
 
     @property
     def snapshot(self) -> Snapshot:
@@ -54,6 +57,13 @@ class Opened:
         """Mark, for each segment, the documents that meet conditions; None where there are none."""
         conditions = [where] if isinstance(where, str | Filter) else where
         return allowed_docs(self._snapshot, conditions)
+
+    def retriever(self, method: str | Model = BM25()) -> Retriever:
+        """Give a method of search by words, ready to rank."""
+        model = read_model(method) if isinstance(method, str) else method
+        if model not in self._retrievers:
+            self._retrievers[model] = Retriever(self._snapshot, model)
+        return self._retrievers[model]
 
     def _found(
         self,

@@ -93,28 +93,45 @@ def expand(
 def mix(
     pool: Pool, chosen: Ints, weights: Doubles, share: float, *, norm: str, limit: float = 0.0
 ) -> Grown:
-    """Join a query and weighted terms (columns of a pool): `(1 - share) q + share e`.
+    """Join a query and weighted terms, columns of a pool (see `join`)."""
+    positive = weights > 0
+    asked = np.flatnonzero(pool.query)
+    return join(
+        dict(zip(pool.names(asked), pool.query[asked].tolist(), strict=True)),
+        dict(zip(pool.names(chosen[positive]), weights[positive].tolist(), strict=True)),
+        share,
+        norm=norm,
+        limit=limit,
+    )
+
+
+def join(
+    asked: Mapping[str, float],
+    found: Mapping[str, float],
+    share: float,
+    *,
+    norm: str,
+    limit: float = 0.0,
+    where: str = "its first documents",
+) -> Grown:
+    """Join a query and weighted terms: `(1 - share) q + share e`.
 
     Both are first divided by their sum or maximum (`norm`), the terms by `limit` where one is
     given. The result has the sum of the query's own weights, so that scores stay comparable.
     """
     if share == 0:
         return Grown({}, NO_SHARE)
-    positive = weights > 0
-    if not positive.any():
-        return Grown({}, "no term stands out in its first documents")
-    chosen, new = chosen[positive], weights[positive]
+    if not found:
+        return Grown({}, f"no term stands out in {where}")
+    new, given = np.array([*found.values()]), np.array([*asked.values()])
     new = share * (new / (limit or _NORMS[norm](new)))
-    final = dict(zip(chosen.tolist(), new.tolist(), strict=True))
-    asked = np.flatnonzero(pool.query)
-    given = pool.query[asked]
-    if len(asked):
+    final = dict(zip(found, new.tolist(), strict=True))
+    if len(given):
         kept = given * ((1 - share) / _NORMS[norm](given))
-        for column, weight in zip(asked.tolist(), kept.tolist(), strict=True):
-            final[column] = final.get(column, 0.0) + weight
-    scale = (math.fsum(given.tolist()) or 1.0) / math.fsum(final.values())
-    names = pool.names(np.fromiter(final, np.int64))
-    ordered = sorted((-weight, term) for weight, term in zip(final.values(), names, strict=True))
+        for term, weight in zip(asked, kept.tolist(), strict=True):
+            final[term] = final.get(term, 0.0) + weight
+    scale = (math.fsum(asked.values()) or 1.0) / math.fsum(final.values())
+    ordered = sorted((-weight, term) for term, weight in final.items())
     scaled = ((term, -weight * scale) for weight, term in ordered)
     return Grown({term: weight for term, weight in scaled if weight > 0})
 

@@ -6,12 +6,14 @@ from likewise import notation
 from likewise.errors import UsageError
 from likewise.expand.expander import Expander
 from likewise.expand.feedback import KL, RM1, RM3, Bo1, Rocchio
+from likewise.expand.graph import Associated
 from likewise.expand.ranked import RankedRM
 from likewise.expand.robust import Robust
 from likewise.expand.similarity import SIMILARITIES
 
 EXPANDERS: dict[str, type[Expander]] = {
     "bo1": Bo1,
+    "graph": Associated,
     "kl": KL,
     "rm1": RM1,
     "rm3": RM3,
@@ -28,7 +30,7 @@ def read_expander(how: str | Expander) -> Expander:
     """
     if isinstance(how, str):
         named = how.strip().lower()
-        if named in SIMILARITIES:
+        if named in SIMILARITIES and named not in EXPANDERS:
             raise UsageError(f"{named} is a similarity of words: write robust(similarity={named})")
         read: Expander = notation.read(how, EXPANDERS, what="expander")
         return read

@@ -82,6 +82,11 @@ class Robust:
         return 0 if SIMILARITIES[self.similarity].searches else self._deepest
 
     @property
+    def by_graph(self) -> bool:
+        """Whether it asks a graph of terms."""
+        return self.similarity == "graph"
+
+    @property
     def _deepest(self) -> int:
         return self.context or self.docs
 

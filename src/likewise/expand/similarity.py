@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
@@ -11,6 +11,9 @@ from likewise.compiled import Doubles, Ints
 from likewise.expand.expander import Asked, Setting
 from likewise.expand.perturb import Perturbed, perturb
 from likewise.expand.pool import Pool, read_pool
+
+if TYPE_CHECKING:
+    from likewise.terms.related import TermGraph
 
 
 class Context(NamedTuple):
@@ -61,6 +64,24 @@ def by_jaccard(batch: Sequence[Asked], setting: Setting, docs: int) -> list[Cont
     return [Context(pool, _jaccard(pool), _jaccard(pool)) for pool in pools]
 
 
+def by_graph(batch: Sequence[Asked], setting: Setting, docs: int) -> list[Context]:
+    """Words are alike if the graph of terms has them near: K over √(K_ii K_jj).
+
+    Only walks among the candidates count, with the degrees of the whole graph, so that no search
+    of it is needed. Words that are no terms of the graph are like none.
+    """
+    from likewise.terms.opening import open_graph
+
+    collection = setting.retriever.collection
+    opened = open_graph(collection, threads=setting.threads)
+    nodes = np.full(collection.n_terms, -1, np.int64)
+    numbers = opened.stored.nodes.term_numbers(collection)
+    nodes[numbers[numbers >= 0]] = np.flatnonzero(numbers >= 0)
+    pools = [read_pool(collection, asked.ranking.docs[:docs], asked.terms) for asked in batch]
+    near = [_on_graph(opened, nodes, pool) for pool in pools]
+    return [Context(pool, one, one) for pool, one in zip(pools, near, strict=True)]
+
+
 # By name; what is added here is known to `robust(similarity=name)`.
 SIMILARITIES: dict[str, Similarity] = {
     "loo": by_perturbation("loo"),
@@ -68,6 +89,7 @@ SIMILARITIES: dict[str, Similarity] = {
     "loo-near": by_perturbation("loo", near=True),
     "tat-near": by_perturbation("tat", near=True),
     "jaccard": Similarity(by_jaccard),
+    "graph": Similarity(by_graph),
 }
 
 
@@ -102,6 +124,21 @@ def _jaccard(pool: Pool) -> Callable[[Ints], Doubles]:
         counts = has.sum(axis=0)
         alike: Doubles = both / np.maximum(counts[:, None] + counts - both, 1)
         np.fill_diagonal(alike, 1)
+        return alike
+
+    return similarity
+
+
+def _on_graph(opened: TermGraph, nodes: Ints, pool: Pool) -> Callable[[Ints], Doubles]:
+    def similarity(columns: Ints) -> Doubles:
+        found = nodes[pool.terms[columns]]
+        places = np.flatnonzero(found >= 0)
+        alike = np.eye(len(columns))
+        entries = opened.among(found[places])
+        scale = 1 / np.sqrt(np.diag(entries))
+        # Where no walk leads, rounding is left. The scales first: the same bits both ways round.
+        alike[np.ix_(places, places)] = np.maximum(entries, 0.0) * (scale[:, None] * scale)
+        np.fill_diagonal(alike, 1.0)
         return alike
 
     return similarity

@@ -40,10 +40,12 @@ expanders of a query, by the terms of its first documents (--expand "rm3(docs=5,
   rm1      relevance model alone                           docs=10 terms=20
   bo1, kl  divergence from randomness                      docs=3 terms=10 share=0.5
   rocchio  mean of document vectors                        docs=10 terms=20 beta=0.75 gamma=0
+  graph    terms near to all its words on the term graph   terms=50 share=0.2 kernel=resistance
+           (`likewise term-graph --help`)                  weights=idf graph=
   robust   as much as its risk allows                      docs=20 terms=60 share=0.5
            similarity=loo    which words stand and fall together: loo and tat as the query loses
                              each of its words, or has it alone (loo-near, tat-near: by distance);
-                             jaccard by the documents that have them
+                             jaccard by the documents that have them; graph by the term graph
            gamma=1 kappa=1   the lower gamma, the more risk counts
            context=0         documents that similarity looks at (0: as many as docs)
            coverage=0 balance=1 keep=0 budget=0   limits; where none can be met the query is left

@@ -21,6 +21,7 @@ library; their "See Also" sections are taken out of the texts and serve as judge
 
 _QUERIES = ("butterworth filter design", "sparse matrix eigenvalues", "parse command line options")
 
+_TERMS = ("eigenvalues", "sparse")
 _MODEL = "ddm(topics=60,sweeps=60)"
 _DOCUMENT = "scipy.signal.butter"
 
@@ -40,6 +41,7 @@ def _demo(options: argparse.Namespace) -> None:
         collection = _build(folder, quiet=options.quiet)
         _search(collection)
         _like(folder, quiet=options.quiet)
+        _terms(folder, quiet=options.quiet)
         _decompose(folder, quiet=options.quiet)
         collection.refresh()
         _measure_like(collection, quiet=options.quiet)
@@ -85,6 +87,18 @@ def _like(folder: Path, *, quiet: bool) -> None:
     main(["like", str(folder), "--id", _DOCUMENT, "-k", "5"])
     _say(f"likewise like DIR --id {_DOCUMENT} -k 1 --explain")
     main(["like", str(folder), "--id", _DOCUMENT, "-k", "1", "--explain"])
+
+
+def _terms(folder: Path, *, quiet: bool) -> None:
+    from likewise.app.cli import main
+
+    hushed = ["--quiet"] if quiet else []
+    _say("likewise term-graph DIR")
+    main(["term-graph", str(folder), *hushed])
+    _say(f"likewise terms DIR {' '.join(_TERMS)} -k 8")
+    main(["terms", str(folder), *_TERMS, "-k", "8"])
+    _say(f'likewise search DIR "{_QUERIES[1]}" -k 2 --expand graph --explain')
+    main(["search", str(folder), _QUERIES[1], "-k", "2", "--expand", "graph", "--explain"])
 
 
 def _decompose(folder: Path, *, quiet: bool) -> None:
