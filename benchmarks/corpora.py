@@ -15,6 +15,8 @@ APT_HELPER = "/usr/lib/apt/apt-helper"
 SYLLABLES = [a + b for a in "bdfgklmnprstvz" for b in "aeiou"]
 VOCABULARY = 200_000
 TOPICS = 200
+COMMON = 20_000
+SUBJECTS, OF_SUBJECT = 1_000, 3_000
 
 
 def debian(cache: Path, limit: int) -> tuple[str, list[Document]]:
@@ -72,6 +74,60 @@ def drawn(n_docs: int, *, seed: int = 0) -> Iterator[Document]:
             mine = texts[at : at + length]
             at += length
             yield Document(f"d{first + i}", " ".join(mine[:5]), " ".join(mine[5:]) + ".")
+
+
+def spoken(n_docs: int, *, seed: int = 0) -> Iterator[Document]:
+    """Documents of about eight sentences of fifteen words, of 1,000 topics with words of their own.
+
+    A document has two topics, each of its sentences one of them. Half of the words are the topic's
+    (Zipf over 3,000), half are everyone's (Zipf over 20,000): a million and more of the three
+    million words stand in two of half a million documents. The first sentence is the title.
+    """
+    generator = np.random.default_rng(seed)
+    words = [_numeral(i) for i in range(COMMON + SUBJECTS * OF_SUBJECT)]
+    table = np.array(words, object)
+    common = _zipf(COMMON, 2.7, 1.05)
+    topical = _zipf(OF_SUBJECT, 10.0, 1.0)
+    popular = _zipf(SUBJECTS, 50.0, 1.0)
+    for first in range(0, n_docs, 10_000):
+        n = min(10_000, n_docs - first)
+        sentences = 2 + generator.poisson(6, n)
+        topics = np.searchsorted(popular, generator.random((n, 2)))
+        owners = np.repeat(np.arange(n), sentences)
+        of_sentence = topics[owners, (generator.random(len(owners)) < 0.3).astype(int)]
+        lengths = 3 + generator.poisson(12, len(owners))
+        total = int(lengths.sum())
+        chosen = np.searchsorted(common, generator.random(total))
+        is_topical = generator.random(total) < 0.5
+        inner = np.searchsorted(topical, generator.random(int(is_topical.sum())))
+        chosen[is_topical] = COMMON + inner * SUBJECTS + np.repeat(of_sentence, lengths)[is_topical]
+        texts = table[chosen].tolist()
+        ends = np.cumsum(lengths).tolist()
+        starts = [0, *ends[:-1]]
+        # A sentence ends where a capital letter follows the dot.
+        said = [" ".join(texts[a:b]).capitalize() for a, b in zip(starts, ends, strict=True)]
+        at = 0
+        for i, size in enumerate(sentences.tolist()):
+            title, *rest = said[at : at + size]
+            at += size
+            yield Document(f"d{first + i}", title, ". ".join(rest) + ".")
+
+
+def _zipf(n: int, shift: float, power: float) -> np.ndarray:
+    """Cumulative chances of Zipf and Mandelbrot's law."""
+    cumulative = np.cumsum(1 / (np.arange(1, n + 1) + shift) ** power)
+    return cumulative / cumulative[-1]
+
+
+def _numeral(number: int) -> str:
+    """A pronounceable word for each number, of two syllables or more."""
+    number += len(SYLLABLES)
+    parts = []
+    while number >= 0:
+        number, digit = divmod(number, len(SYLLABLES))
+        parts.append(SYLLABLES[digit])
+        number -= 1
+    return "".join(parts)
 
 
 def _words(generator: np.random.Generator) -> np.ndarray:

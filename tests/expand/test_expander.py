@@ -10,6 +10,7 @@ from likewise.expand.expander import (
     check_share,
     doc_weights,
     expand,
+    join,
     mix,
     rank_weights,
 )
@@ -67,6 +68,19 @@ def test_mixing_by_the_maximum(pool):
     scale = 4 / (53 / 48)
     expected = {"a": scale / 2, "b": scale * 7 / 24, "c": scale / 4, "d": scale / 16}
     assert grown.terms == pytest.approx(expected)
+
+
+def test_joining_without_a_pool():
+    # What `mix` does with the columns of a pool: ½ (3/4, 1/4) + ½ (1/2, 1/2), times 4
+    grown = join({"a": 3.0, "b": 1.0}, {"b": 2.0, "c": 2.0}, 0.5, norm="sum")
+    assert grown.terms == pytest.approx({"a": 1.5, "b": 1.5, "c": 1.0})
+    # Nothing asked for is 1 in all.
+    assert join({}, {"c": 2.0, "d": 6.0}, 0.5, norm="sum").terms == pytest.approx(
+        {"d": 0.75, "c": 0.25}
+    )
+    assert join({"a": 1.0}, {"b": 1.0}, 0, norm="sum") == Grown({}, NO_SHARE)
+    left = join({"a": 1.0}, {}, 0.5, norm="sum", where="the graph").left
+    assert left == "no term stands out in the graph"
 
 
 def test_terms_come_by_weight_and_then_by_the_alphabet(pool):

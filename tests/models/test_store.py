@@ -2,8 +2,9 @@ import numpy as np
 import pytest
 
 import likewise as lw
+from likewise.collection.writer import Writer
 from likewise.errors import DamagedError, UsageError
-from likewise.models.store import load_model
+from likewise.models.store import document_models, find_model, load_model, save_model
 from likewise.models.topics import TopicModel
 
 MODELS = [
@@ -87,6 +88,23 @@ def test_models_are_listed_chosen_and_replaced(collection):
     assert collection.model("small").n_topics == 4
     with pytest.raises(UsageError, match="no model 'other'"):
         collection.model("other")
+
+
+def test_a_graph_of_terms_is_no_model(tmp_path):
+    c = lw.index(documents(), to=tmp_path / "c.lw", model="lsi(topics=4)")
+    c.make_term_graph(name="terms")
+    assert [entry.name for entry in c.snapshot.manifest.models] == ["lsi", "terms"]
+    assert [entry.name for entry in document_models(c.snapshot.manifest)] == ["lsi"]
+    assert find_model(c.snapshot, None).name == "lsi"
+    with pytest.raises(UsageError, match=r"no model 'terms'.*there is lsi$"):
+        load_model(c.snapshot, "terms")
+    with Writer(c.folder) as writer:
+        with pytest.raises(UsageError, match="'terms' is the name of a graph of terms"):
+            save_model(writer, load_model(c.snapshot), name="terms")
+        save_model(writer, load_model(c.snapshot), name="other")
+    c.refresh()
+    assert len(c.term_graph("terms")) > 0
+    assert c.model().name == "other"
 
 
 def test_the_span_of_topics_is_a_model(collection):

@@ -93,7 +93,7 @@ def test_filters_are_written_as_they_are_read():
 
 
 def test_no_term_at_all(papers, tmp_path):
-    with pytest.raises(UsageError, match=r"4 documents.*terms\(min_df=9\).*lower min_df"):
+    with pytest.raises(UsageError, match=r"stands in 9 or more.*its 4 documents; lower min_df"):
         choose_nodes(papers, Filters(min_df=9))
     create(tmp_path / "empty")
     with pytest.raises(UsageError, match="0 documents"):

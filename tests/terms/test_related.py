@@ -1,7 +1,6 @@
 """Are the nearest terms those of the kernel, and do their reasons add up?"""
 
 from itertools import pairwise
-from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -74,13 +73,9 @@ def drawn(snapshot):
 
     def drawn(has, **options):
         names = tuple(f"w{i}" for i in range(np.shape(has)[1]))
-        stored = SimpleNamespace(
-            collection=snapshot,
-            nodes=Nodes(WORDS, texts=names),
-            counted=counted_of(has),
-            settings=GraphSettings(names="a list"),
-            name="drawn",
-        )
+        nodes = Nodes(WORDS, texts=names)
+        stored = Stored(snapshot, None, nodes, GraphSettings(names="a list"))
+        vars(stored)["counted"] = counted_of(has)
         return TermGraph(stored, Nearness(**options))
 
     return drawn
@@ -124,6 +119,7 @@ def check_reasons(graph, text, found):
             assert one.path[0] in asked
             assert one.path[-1] == one.name
             assert not asked & {*one.path[1:]}
+            assert len({*one.path}) == len(one.path)
             assert all(weights[number[a], number[b]] > 0 for a, b in pairwise(one.path))
 
 
@@ -291,6 +287,14 @@ def test_a_path_leads_along_the_chain(chain):
     assert found["g"] == found["j"] == ()
     found = {one.name: one.path for one in TermGraph(chain).nearest("a, j", 100)}
     assert (found["d"], found["h"]) == (("a", "b", "c", "d"), ("j", "i", "h"))
+
+
+def test_a_path_does_not_turn_back(drawn):
+    """w1 and w2 are said together so often that the strongest step from w1 leads to w2 again."""
+    has = [[1, 1, 0]] + [[0, 1, 1]] * 20
+    for laplacian in LAPLACIANS:
+        one = drawn(has, laplacian=laplacian, weights="counts", damping=0.0)
+        assert one.nearest("w0")[1].path == ("w0", "w1", "w2")
 
 
 # Two texts
@@ -464,9 +468,9 @@ def test_among_terms_by_hand(graph):
         ({"sets": "x"}, "sets is one of mean, collapse, nystrom, not 'x'"),
         ({"by": "x"}, "by is one of similarity, distance, not 'x'"),
         ({"route": "x"}, "route is one of auto, spectrum, solve, chebyshev, deflated, not 'x'"),
-        ({"damping": -0.5}, "damping is a number from 0 up, not -0.5"),
-        ({"damping": float("nan")}, "damping is a number from 0 up, not nan"),
-        ({"damping": float("inf")}, "damping is a number from 0 up, not inf"),
+        ({"damping": -0.5}, "damping is a number from 0 to 1e+06, not -0.5"),
+        ({"damping": float("nan")}, "damping is a number from 0 to 1e+06, not nan"),
+        ({"damping": float("inf")}, "damping is a number from 0 to 1e+06, not inf"),
         ({"least": 0}, "least is a number of documents, at least 1, not 0"),
     ],
 )

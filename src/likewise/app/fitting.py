@@ -37,11 +37,13 @@ def keep_up(writer: Writer, *, threads: int = 0, on_doc: DocWatch | None = None)
     """Bring what is stored of documents by every model up to date."""
     if writer.manifest.models:
         from likewise.like import store
+        from likewise.terms.prepared import store_prepared
         from likewise.terms.store import keep_up_graphs
 
         threads = threads or os.cpu_count() or 1
         store.keep_up(writer, threads=threads, watch=on_doc)
         keep_up_graphs(writer, threads=threads)
+        store_prepared(writer, threads=threads)
 
 
 def fit_stored(

@@ -14,6 +14,7 @@ from likewise.app.asking import Asking
 from likewise.app.fitting import fit_stored, fit_where_possible, keep_up
 from likewise.app.opened import Path_
 from likewise.collection.build import Resources
+from likewise.collection.manifest import GRAPH
 from likewise.collection.writer import Added, Writer, build
 from likewise.errors import SourceError, UsageError
 from likewise.evaluate.trec import Qrels
@@ -210,7 +211,8 @@ class Collection(Asking):
             "segments": len(s.segments),
             "bytes": s.n_bytes,
             "fields": s.field_names(),
-            "models": [entry.name for entry in s.manifest.models],
+            "models": [entry.name for entry in s.manifest.models if entry.kind != GRAPH],
+            "graphs": [entry.name for entry in s.manifest.models if entry.kind == GRAPH],
             "ageing": [one.to_json() for one in self.ageing()],
             "analysis": s.analysis.to_json(),
         }

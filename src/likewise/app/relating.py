@@ -65,6 +65,7 @@ class Relating(Liking):
         from likewise.terms.extracting import extract_nodes
         from likewise.terms.nodes import choose_nodes, read_names, usual_filters
         from likewise.terms.opening import open_graph
+        from likewise.terms.prepared import store_prepared
         from likewise.terms.store import GraphSettings, store_graph
 
         if names is not None and extract is not None:
@@ -86,6 +87,7 @@ class Relating(Liking):
         name = name or "graph"
         with Writer(self.folder) as writer:
             store_graph(writer, nodes, settings, name=name, threads=threads, watch=watch)
+            store_prepared(writer, threads=threads)
         self.refresh()
         return open_graph(self._snapshot, name, threads=threads)
 
@@ -96,10 +98,10 @@ class Relating(Liking):
 
         Where there is none yet, one of terms by sentences is made, and stored if that can be.
         """
-        from likewise.terms.opening import has_graph, open_graph
+        from likewise.terms.opening import has_graph, is_open, open_graph
         from likewise.terms.related import Nearness
 
-        if not name and not has_graph(self._snapshot):
+        if not (name or has_graph(self._snapshot) or is_open(self._snapshot)):
             # Another process may be writing, or the folder may be read-only: then it is not kept.
             with suppress(LockedError, StorageError):
                 self.make_term_graph(watch=watch)

@@ -218,6 +218,8 @@ class Writer:
 
     def put_model(self, name: str, *, kind: str, write: Callable[[Path], None]) -> None:
         """Store a model, in place of one of the same name; `write` fills its folder."""
+        if not name.isprintable() or not name:
+            raise UsageError(f"{name!r} cannot be the name of a model: give plain text")
         with storage_errors(self.folder):
             folder, files = self._fill(MODELS, write)
             others = [model for model in self.manifest.models if model.name != name]

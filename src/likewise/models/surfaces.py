@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Sequence
+from weakref import WeakKeyDictionary
 
 import numpy as np
 
@@ -15,7 +16,9 @@ from likewise.compiled import Ints
 from likewise.text.analysis import Analyzer, encode, split_words
 from likewise.text.chunks import cut
 
-_SAMPLED_BLOCKS = 64
+_SAMPLED_BLOCKS = 32
+# The words of a snapshot's sample, while it is open.
+_SAMPLED: WeakKeyDictionary[Snapshot, dict[str, str]] = WeakKeyDictionary()
 
 
 def readable_terms(
@@ -27,8 +30,13 @@ def readable_terms(
     is looked up in one document that holds it, and one that is nowhere stands for itself.
     """
     wanted = dict.fromkeys(terms)
-    texts = _sampled_texts(collection) if texts is None else texts
-    found = surface_words(texts, collection.analyzer)
+    if texts is not None:
+        found = surface_words(texts, collection.analyzer)
+    else:
+        if collection not in _SAMPLED:
+            sample = _sampled_texts(collection)
+            _SAMPLED[collection] = surface_words(sample, collection.analyzer)
+        found = _SAMPLED[collection]
     absent = [term for term in wanted if term not in found]
     holders = sorted({doc for doc in _holders(collection, absent) if doc >= 0})
     texts = [content(collection.document(doc)) for doc in holders]

@@ -30,12 +30,14 @@ class Pairs(NamedTuple):
 class Graph:
     """A weighted graph without loops; each edge stands in the rows of both its ends.
 
-    Row i is `columns[bounds[i]:bounds[i + 1]]`, ascending, with positive `weights`.
+    Row i is `columns[bounds[i]:bounds[i + 1]]`, ascending, with positive `weights`; `parts` are
+    its components, where they are known.
     """
 
     bounds: Ints
     columns: Ids
     weights: Floats
+    parts: Ints | None = None
 
     def __len__(self) -> int:
         return len(self.bounds) - 1
@@ -53,7 +55,7 @@ class Graph:
     @cached_property
     def components(self) -> Ints:
         """The number of the part that each node is connected in; the largest part is 0."""
-        return label_parts(self.bounds, self.columns)
+        return label_parts(self.bounds, self.columns) if self.parts is None else self.parts
 
 
 def make_graph(pairs: Pairs, weights: Floats) -> Graph:

@@ -10,7 +10,6 @@ from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.linalg import eigh
 
 from likewise.compiled import Doubles, Ints
 from likewise.errors import LikewiseError, UsageError
@@ -117,7 +116,7 @@ def _rest(laplacian: Laplacian, known: Doubles, seed: int) -> tuple[float, float
             high = max(high, _wider(float(within[1]), last))
         else:
             with one_thread():
-                found = eigh(dense_part(laplacian, nodes), eigvals_only=True, check_finite=False)
+                found: Doubles = np.linalg.eigvalsh(dense_part(laplacian, nodes)).astype(float)
             values = laplacian.centre - found[int(laplacian.is_singular) :]
             noise = _LEAST * laplacian.radius
             low = min(low, float(values.min(initial=0.0)) - noise)

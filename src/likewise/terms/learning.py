@@ -190,9 +190,12 @@ def learnt(spectrum: Spectrum, theta: Doubles) -> Learnt:
 
     It is θ at the spectrum's eigenvalues, and a line between those where θ changes.
     """
-    changes = np.flatnonzero(np.diff(theta) != 0)
+    # Eigenvalues that are equal have one θ, but for rounding: the first of them stands for all.
+    values, firsts = np.unique(spectrum.values, return_index=True)
+    heights = np.minimum.accumulate(theta[firsts])
+    changes = np.flatnonzero(np.diff(heights) != 0)
     kept = np.unique(np.concatenate([[0], changes, changes + 1])).astype(np.int64)
-    return Learnt(tuple(spectrum.values[kept].tolist()), tuple(theta[kept].tolist()))
+    return Learnt(tuple(values[kept].tolist()), tuple(heights[kept].tolist()))
 
 
 def coefficients(spectrum: Spectrum, pairs: Ints) -> Doubles:

@@ -184,8 +184,9 @@ def choose_nodes(snapshot: Snapshot, filters: Filters = Filters()) -> Nodes:
     numbers, freqs = (np.concatenate([np.empty(0, np.int64), *part]) for part in _columns(kept))
     if len(numbers) == 0:
         raise UsageError(
-            f"no term of {snapshot.folder} ({snapshot.n_docs} documents) is admitted by "
-            f"{filters}; lower min_df or raise max_df"
+            f"no term of {snapshot.folder} stands in {filters.min_df} or more, and at most "
+            f"{filters.max_df:.0%}, of its {snapshot.n_docs} documents; lower min_df or raise "
+            "max_df"
         )
     order = np.lexsort((numbers, -freqs))[: filters.size or None]
     return Nodes(TERMS, numbers[order])

@@ -23,6 +23,11 @@ def has_graph(snapshot: Snapshot) -> bool:
     return any(entry.kind == GRAPH for entry in snapshot.manifest.models)
 
 
+def is_open(snapshot: Snapshot) -> bool:
+    """Tell whether a graph was opened without a name before, or made where there is none."""
+    return "" in _kept(snapshot).counts
+
+
 def open_graph(
     snapshot: Snapshot, name: str = "", nearness: Nearness = Nearness(), *, threads: int = 1
 ) -> TermGraph:

@@ -6,7 +6,6 @@ from collections.abc import Callable
 from typing import NamedTuple
 
 import numpy as np
-from scipy.fft import dct
 
 from likewise.compiled import Doubles
 from likewise.errors import UsageError
@@ -76,6 +75,8 @@ def approximate(
     function: Callable[[Doubles], Doubles], ends: tuple[float, float], tol: float
 ) -> Polynomial:
     """Approximate a function to an absolute error by the shortest series that its tail allows."""
+    from scipy.fft import dct  # not for kernels that are solved for: it is slow to import
+
     low, high = ends
     if high <= low:
         return Polynomial(function(np.array([low])), low, high, 0.0)

@@ -21,7 +21,6 @@ from functools import cached_property
 from typing import NamedTuple, Protocol, TypeAlias
 
 import numpy as np
-from scipy.linalg import LinAlgError, cho_factor, cho_solve
 
 from likewise.compiled import Doubles, Ints
 from likewise.errors import UsageError
@@ -348,10 +347,12 @@ def _batches(sets: list[TermSet], most: int) -> Iterator[tuple[list[TermSet], In
 
 
 def _solve(block: Doubles, sides: Doubles) -> Doubles:
+    from scipy.linalg import cho_factor, cho_solve  # slow to import, and sets by mean need none
+
     try:
         with one_thread():
             solved: Doubles = cho_solve(cho_factor(block, lower=True), sides)
-    except LinAlgError:
+    except np.linalg.LinAlgError:
         raise UsageError(
             f"the kernel of these {len(block)} terms is not positive definite, so that they cannot "
             "be collapsed: take sets by mean, or a kernel with more eigenvectors"

@@ -11,7 +11,6 @@ from functools import cache, cached_property
 from typing import Any, NamedTuple
 
 import numpy as np
-from scipy.linalg import eigh
 from threadpoolctl import ThreadpoolController
 
 from likewise.compiled import Doubles, Ints
@@ -60,7 +59,7 @@ def full_spectrum(laplacian: Laplacian) -> Spectrum:
             if len(nodes) < 2:
                 vectors[nodes, nodes] = 1.0
                 continue
-            found, turns = eigh(dense_part(laplacian, nodes), check_finite=False)
+            found, turns = np.linalg.eigh(dense_part(laplacian, nodes))
             if laplacian.is_singular:
                 found[0], turns[:, 0] = 0.0, known[nodes]
             values[nodes] = np.maximum(found, 0.0)

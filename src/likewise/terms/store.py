@@ -18,7 +18,7 @@ import numpy as np
 import orjson
 
 from likewise.collection.files import check_content, check_size, map_array, write_array, write_bytes
-from likewise.collection.manifest import GRAPH, DerivedEntry, ModelEntry
+from likewise.collection.manifest import GRAPH, DerivedEntry, Manifest, ModelEntry
 from likewise.collection.merge import Watch
 from likewise.collection.snapshot import DERIVED, MODELS, Snapshot, open_snapshot
 from likewise.collection.writer import Writer
@@ -154,11 +154,15 @@ def store_graph(
     _store_pairs(writer, name, threads, watch)
 
 
+def stored_graphs(manifest: Manifest) -> list[str]:
+    """List the graphs of a collection by name."""
+    return [entry.name for entry in manifest.models if entry.kind == GRAPH]
+
+
 def keep_up_graphs(writer: Writer, *, threads: int = 1, watch: Watch | None = None) -> None:
     """Store the pairs of documents that are new, or were merged, for every graph."""
-    for entry in writer.manifest.models:
-        if entry.kind == GRAPH:
-            _store_pairs(writer, entry.name, threads, watch)
+    for name in stored_graphs(writer.manifest):
+        _store_pairs(writer, name, threads, watch)
 
 
 def find_graph(snapshot: Snapshot, name: str | None = None) -> ModelEntry:

@@ -17,6 +17,9 @@ from likewise import notation
 from likewise.compiled import Doubles
 from likewise.errors import UsageError
 
+# Beyond these a kernel is all alike, or its numbers overflow.
+_LARGEST, _MOST_STEPS = 1e6, 40
+
 
 class Transform(Protocol):
     """A function of eigenvalues, and its divided difference."""
@@ -42,8 +45,8 @@ class Resistance:
     notation: ClassVar[str] = "resistance"
 
     def __post_init__(self) -> None:
-        if not 0 < self.eps < np.inf:
-            raise UsageError(f"{self}: eps must be a number above 0")
+        if not 0 < self.eps <= _LARGEST:
+            raise UsageError(f"{self}: eps must be a number above 0, up to {_LARGEST:g}")
 
     def __str__(self) -> str:
         return notation.write(self)
@@ -68,8 +71,8 @@ class Diffusion:
     notation: ClassVar[str] = "diffusion"
 
     def __post_init__(self) -> None:
-        if not 0 < self.variance < np.inf:
-            raise UsageError(f"{self}: variance must be a number above 0")
+        if not 0 < self.variance <= _LARGEST:
+            raise UsageError(f"{self}: variance must be a number above 0, up to {_LARGEST:g}")
 
     def __str__(self) -> str:
         return notation.write(self)
@@ -109,8 +112,10 @@ class Walk:
     notation: ClassVar[str] = "walk"
 
     def __post_init__(self) -> None:
-        if not 2 <= self.alpha < np.inf or self.steps < 1:
-            raise UsageError(f"{self}: alpha must be at least 2, and steps at least 1")
+        if not 2 <= self.alpha <= _LARGEST or not 1 <= self.steps <= _MOST_STEPS:
+            raise UsageError(
+                f"{self}: alpha must be from 2 to {_LARGEST:g}, and steps from 1 to {_MOST_STEPS}"
+            )
 
     def __str__(self) -> str:
         return notation.write(self)

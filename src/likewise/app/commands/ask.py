@@ -102,6 +102,7 @@ def register(commands: Commands) -> None:
     search.add_argument("-k", type=positive, default=10, metavar="N", help="answers (default 10)")
     _add_asking(search)
     search.add_argument("--explain", action="store_true", help="show what each term gave")
+    search.add_argument("--quiet", action="store_true", help="no progress on standard error")
     add_json(search)
 
     run = command(
@@ -146,6 +147,7 @@ def _search(options: argparse.Namespace) -> None:
     from likewise.app.library import Collection
 
     collection = Collection(options.collection)
+    _see_graph(collection, options)
     answers = collection.search(
         spoken(options.query),
         k=options.k,
@@ -165,6 +167,17 @@ def _search(options: argparse.Namespace) -> None:
     print(answers)
 
 
+def _see_graph(collection: Collection, options: argparse.Namespace) -> None:
+    """Make the graph of terms that an expander asks, where there is none."""
+    if "graph" in options.expand:
+        from likewise.app.graphs import see_graph
+        from likewise.expand.reading import read_expander
+
+        how = read_expander(options.expand)
+        if getattr(how, "by_graph", False) and not getattr(how, "graph", ""):
+            see_graph(collection, options)
+
+
 def _run(options: argparse.Namespace) -> None:
     from likewise.app.library import Collection
     from likewise.evaluate import read_queries
@@ -176,6 +189,7 @@ def _run(options: argparse.Namespace) -> None:
         _run_like(options, collection)
         return
     queries = read_queries(options.queries, fields=tuple(options.topic_fields.split(",")))
+    _see_graph(collection, options)
     threads = options.threads or os.cpu_count() or 1
     stage = collection.retrieve(
         options.method or "bm25",

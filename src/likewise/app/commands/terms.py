@@ -8,9 +8,10 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from likewise.app.figures import check_figure, say
+from likewise.app.figures import check_figure, draw_figure, say
+from likewise.app.graphs import see_graph, watch_pairs
 from likewise.app.options import Commands, add_json, command, positive, print_json, spoken, whole
-from likewise.app.progress import OutOf, Progress
+from likewise.app.progress import Progress
 from likewise.app.texts import read_text
 from likewise.errors import UsageError
 
@@ -213,6 +214,10 @@ def _graph(options: argparse.Namespace) -> None:
         return
     if options.exact and not options.names:
         raise UsageError("--exact goes with --names")
+    if options.names and (options.min_df or options.max_df or options.size):
+        raise UsageError("--min-df, --max-df and --size choose terms; names are taken as they are")
+    if options.extract and (options.max_df or options.size):
+        raise UsageError("--max-df and --size choose terms; of names found --min-df does")
     names = read_text(options.names).split("\n") if options.names else None
     with Progress("count pairs", quiet=options.quiet) as progress:
         made = collection.make_term_graph(
@@ -224,7 +229,7 @@ def _graph(options: argparse.Namespace) -> None:
             name=options.name,
             origin=spoken([options.names or options.extract or ""]),
             threads=options.threads,
-            watch=_watch(collection, progress),
+            watch=watch_pairs(collection, progress),
         )
     _report_graph(options, made, progress.elapsed)
 
@@ -271,7 +276,7 @@ def _report_graph(options: argparse.Namespace, made: TermGraph, seconds: float) 
         "seconds": round(seconds, 2),
     }
     if nodes.n_left_out:
-        say(options, f"{nodes.n_left_out:,} names hold no word that can be searched for")
+        say(options, f"names without a word that can be searched for: {nodes.n_left_out:,}")
     if options.json:
         print_json(values)
         return
@@ -290,7 +295,8 @@ def _terms(options: argparse.Namespace) -> None:
     graph = _opened(options)
     mentioned = graph.mentioned(text)
     related = graph.nearest(text, options.k)
-    written = _draw(graph, text, options) if options.plot else []
+    options.no_plot = options.plot is None
+    figure = draw_figure(options, lambda to: _draw(graph, text, options, to))
     if mentioned.unknown:
         say(options, f"not in the graph: {', '.join(mentioned.unknown)}")
     if options.json:
@@ -300,8 +306,7 @@ def _terms(options: argparse.Namespace) -> None:
         print(_terms_table(related))
     else:
         say(options, "nothing in the graph is connected with it")
-    if written:
-        say(options, f"the figure is in {' and '.join(map(str, written))}")
+    figure.tell(options)
 
 
 def _terms_json(
@@ -341,14 +346,14 @@ def _terms_table(related: Sequence[Related]) -> str:
     return "\n".join(lines)
 
 
-def _draw(graph: TermGraph, text: str, options: argparse.Namespace) -> list[Path]:
+def _draw(graph: TermGraph, text: str, options: argparse.Namespace, to: Path) -> list[Path]:
     from likewise.app.answers import shorten
     from likewise.draw.network import Network, draw_network
 
     around = graph.neighbourhood(text, min(options.k, 60))
     network = Network(*around)
     title = f"Terms near “{shorten(text, 40)}”"
-    return draw_network(network, options.plot, title=title, most=min(options.k, 60))
+    return draw_network(network, to, title=title, most=min(options.k, 60))
 
 
 def _distance(options: argparse.Namespace) -> None:
@@ -404,7 +409,8 @@ def _predict(options: argparse.Namespace) -> None:
     text = read_text(options.doc) if options.doc else options.text or ""
     if not options.id and not collection.snapshot.analyzer.terms(text):
         raise UsageError("the text holds no word to compare")
-    _made(collection, options)
+    if not options.graph:
+        see_graph(collection, options)
     found = collection.predict_terms(
         text, doc_id=options.id or "", k=options.k, graph=options.graph, known=options.known
     )
@@ -441,7 +447,8 @@ def _opened(options: argparse.Namespace) -> TermGraph:
 
     collection = Collection(options.collection)
     nearness = _nearness(options)
-    _made(collection, options)
+    if not options.graph:
+        see_graph(collection, options)
     return collection.term_graph(options.graph, nearness)
 
 
@@ -456,23 +463,6 @@ def _nearness(options: argparse.Namespace) -> Nearness:
         least=options.least,
         sets=options.sets,
     )
-
-
-def _made(collection: Collection, options: argparse.Namespace) -> None:
-    """See that there is a graph, showing how far it is."""
-    from likewise.terms.opening import has_graph
-
-    if options.graph or has_graph(collection.snapshot):
-        return
-    with Progress("count pairs", quiet=options.quiet) as progress:
-        collection.term_graph(watch=_watch(collection, progress))
-    kept = "and kept with the collection" if has_graph(collection.snapshot) else "but not kept"
-    say(options, f"a graph of terms was made {kept} (`likewise term-graph` makes others)")
-
-
-def _watch(collection: Collection, progress: Progress) -> Any:
-    measured = OutOf(collection.snapshot.n_slots, progress)
-    return lambda n_docs: progress.advance(n_docs, measured=measured)
 
 
 def _extractor(named: str) -> Extractor:

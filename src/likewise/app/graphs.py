@@ -1,0 +1,31 @@
+"""How do commands come by a graph of terms? It is made where there is none, and that is told."""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+
+from likewise.app.figures import say
+from likewise.app.progress import OutOf, Progress
+
+if TYPE_CHECKING:
+    from likewise.app.library import Collection
+
+
+def see_graph(collection: Collection, options: argparse.Namespace) -> None:
+    """See that there is a graph, showing how far it is."""
+    from likewise.terms.opening import has_graph
+
+    if has_graph(collection.snapshot):
+        return
+    with Progress("count pairs", quiet=options.quiet) as progress:
+        collection.term_graph(watch=watch_pairs(collection, progress))
+    kept = "and kept with the collection" if has_graph(collection.snapshot) else "but not kept"
+    say(options, f"a graph of terms was made {kept} (`likewise term-graph` makes others)")
+
+
+def watch_pairs(collection: Collection, progress: Progress) -> Callable[[int], None]:
+    """Tell a progress of documents whose pairs were counted."""
+    measured = OutOf(collection.snapshot.n_slots, progress)
+    return lambda n_docs: progress.advance(n_docs, measured=measured)

@@ -1,0 +1,376 @@
+"""Terms in Python: graphs made and kept up, related terms, distances, predictions."""
+
+import re
+
+import numpy as np
+import pytest
+
+import likewise as lw
+from likewise.collection.writer import Writer
+from likewise.errors import LockedError, UsageError
+from likewise.terms.nodes import Filters
+from likewise.terms.predict import VOTERS
+from likewise.terms.related import Nearness
+from likewise.terms.store import Stored
+
+from .notes import ALL, NAMES, NOTES, as_plain, make_notes, names_of, pair
+
+
+@pytest.fixture(autouse=True, scope="module")
+def unsynced():
+    """Leave out waiting for the disk."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("os.fsync", lambda handle: None)
+        yield
+
+
+@pytest.fixture
+def here(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+@pytest.fixture
+def notes(here):
+    return make_notes()
+
+
+# Making graphs
+
+
+def test_a_graph_is_made_and_stored(notes):
+    made = notes.make_term_graph(filters=ALL)
+    assert made.stored.name == "graph"
+    assert pair(made, "wing", "flutter") == 1
+    assert pair(made, "supersonic", "flow") == 3
+    assert pair(made, "gnu", "zebra") == 1
+    assert pair(made, "wing", "layer") == 1
+    again = lw.open(notes.folder).term_graph()
+    assert as_plain(again.stored.counted) == as_plain(made.stored.counted)
+    # Within documents there are more pairs.
+    wide = notes.make_term_graph(filters=ALL, within="document", name="wide")
+    assert pair(wide, "wing", "tail") == pair(made, "wing", "tail") == 1
+    assert (pair(wide, "gnu", "herds"), pair(made, "gnu", "herds")) == (1, 0)
+    assert len(wide.stored.counted.pairs.columns) > len(made.stored.counted.pairs.columns)
+
+
+@pytest.mark.parametrize(("n_docs", "min_df", "max_df"), [(2, 1, 1.0), (25, 2, 0.5), (100, 3, 0.5)])
+def test_filters_suit_the_size_of_the_collection(here, n_docs, min_df, max_df):
+    texts = [f"both w{i // 2} v{i // 3} rare{i}" for i in range(n_docs)]
+    c = lw.index(
+        [{"id": str(i), "text": text} for i, text in enumerate(texts)], to="c.lw", model=None
+    )
+    made = c.make_term_graph()
+    assert made.stored.settings.filters == Filters(min_df, max_df)
+    df = made.stored.counted.doc_freqs
+    assert df.min() >= min_df
+    assert df.max() <= max_df * n_docs
+    assert len(made) > 0
+
+
+def test_a_list_of_names(notes):
+    made = notes.make_term_graph(names=NAMES, name="names")
+    assert names_of(made) == NAMES
+    df = dict(zip(NAMES, made.stored.counted.doc_freqs.tolist(), strict=True))
+    # The longest name wins: a boundary layer is no layer.
+    assert df == {
+        "boundary layer": 1,
+        "Blunt Body": 2,
+        "heat transfer": 1,
+        "layer": 1,
+        "wing": 3,
+        "hinge": 2,
+        "okapi": 1,
+        "yeti": 0,
+    }
+    near = notes.related("heat transfer", graph="names")
+    assert [one.name for one in near] == ["Blunt Body", "layer"]
+    assert near[1].path == ("heat transfer", "Blunt Body", "layer")
+    with pytest.raises(UsageError, match="has no term of 'tails'; it has 8 that come from a list"):
+        notes.related("tails", graph="names")
+
+
+def test_names_letter_for_letter(notes):
+    made = notes.make_term_graph(names=["wing", "Wing", "wings", "Heat transfer"], exact=True)
+    assert made.stored.counted.doc_freqs.tolist() == [3, 1, 1, 1]
+    assert made.stored.nodes.kind == "exact"
+    assert [one.name for one in notes.related("Wing and a wing")] == ["wings"]
+
+
+def find_names(text):
+    return re.findall(r"[Ff]lutter|blunt body|supersonic flow|wake", text)
+
+
+@pytest.mark.parametrize("within", ["sentence", "document"])
+def test_what_a_function_finds(notes, within):
+    given = []
+
+    def extract(text):
+        given.append(text)
+        return find_names(text)
+
+    made = notes.make_term_graph(extract=extract, within=within, filters=Filters(min_df=1))
+    assert {*names_of(made)} == {"flutter", "Flutter", "blunt body", "supersonic flow", "wake"}
+    assert pair(made, "blunt body", "supersonic flow") == 1
+    assert pair(made, "blunt body", "wake") == 1
+    assert len(given) == len(NOTES) if within == "document" else len(given) > len(NOTES)
+    assert made.stored.settings.names == "a function"
+    # It is not asked again.
+    given.clear()
+    assert notes.related("a wake")[0].name == "blunt body"
+    few = notes.make_term_graph(extract=find_names, filters=Filters(min_df=3), within=within)
+    assert names_of(few) == ["supersonic flow"]
+    assert given == []
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"names": ["a"], "extract": str.split}, "names or what a function finds, not both"),
+        ({"names": ["wing"], "filters": ALL}, "names are taken as they are"),
+        ({"names": []}, "no names were given"),
+        ({"names": ["the", "..."]}, "2 names, and words that can be searched for in none"),
+        ({"names": "wing"}, "names are a list of texts, not the text 'wing'"),
+        ({"extract": lambda text: text}, "it gives a list of names"),
+        ({"extract": lambda text: 1 / 0}, "failed on document '0': ZeroDivisionError"),
+        ({"extract": lambda text: []}, "found no name in 10 documents"),
+        ({"within": "paragraph"}, "within a sentence or document, not 'paragraph'"),
+        ({"filters": Filters(min_df=9)}, "lower min_df or raise max_df"),
+    ],
+)
+def test_a_graph_that_cannot_be_made(notes, options, message):
+    with pytest.raises(UsageError, match=message):
+        notes.make_term_graph(**options)
+    assert notes.snapshot.manifest.models == ()
+
+
+def test_names_and_their_graphs(notes):
+    notes.make_term_graph(filters=ALL)
+    notes.make_term_graph(names=NAMES, name="names")
+    assert notes.term_graph().stored.name == "names"
+    assert notes.term_graph("graph").stored.name == "graph"
+    assert notes.related("wing", graph="graph")[0].name != notes.related("wing")[0].name
+    with pytest.raises(UsageError, match="no term graph 'other'"):
+        notes.related("wing", graph="other")
+    # In place of one of the same name.
+    notes.make_term_graph(names=NAMES[:3], name="graph")
+    assert len(notes.term_graph()) == len(notes.term_graph("graph")) == 3
+
+
+# A graph stays with its collection
+
+
+@pytest.mark.parametrize("kind", ["terms", "words", "extracted"])
+def test_a_graph_is_kept_up(notes, kind):
+    options = {
+        "terms": {"filters": ALL},
+        "words": {"names": NAMES},
+        "extracted": {"extract": find_names, "filters": Filters(min_df=1)},
+    }[kind]
+    notes.make_term_graph(**options)
+
+    def check(n_docs):
+        stored = notes.term_graph().stored
+        assert stored.missing() == []
+        scratch = Stored(notes.snapshot, None, stored.nodes, stored.settings)
+        assert as_plain(stored.counted) == as_plain(scratch.counted)
+        assert stored.counted.n_docs == n_docs
+        # And as a collection that never had anything else.
+        afresh = lw.index([*notes], to="afresh.lw", model=None, overwrite=True)
+        if kind == "words":
+            made = afresh.make_term_graph(names=NAMES)
+            assert as_plain(made.stored.counted) == as_plain(stored.counted)
+
+    check(10)
+    notes.add([{"id": "new", "text": "A wing with hinges. Blunt body, wake, heat transfer"}])
+    check(11)
+    notes.delete(["0", "6"])
+    check(9)
+    notes.add([{"id": "3", "text": "Supersonic flow of a wake"}], replace=True)
+    check(9)
+    notes.merge()
+    check(9)
+    notes.delete("new")
+    check(8)
+
+
+def test_models_and_graphs_are_kept_up_together(notes):
+    notes.fit("lsi(topics=3)")
+    notes.make_term_graph(filters=ALL)
+    notes.add([{"id": "new", "text": "A wing in a wake of heat"}])
+    notes.merge()
+    assert notes.term_graph().stored.missing() == []
+    assert notes.like("0")[0].doc_id
+    notes.snapshot.check()
+
+
+def test_a_graph_is_no_model_of_documents(notes):
+    notes.make_term_graph(filters=ALL)
+    with pytest.raises(UsageError, match="has no model; fit one with: likewise fit"):
+        notes.model()
+    with pytest.raises(UsageError, match="'graph' is the name of a graph of terms"):
+        notes.fit("lsi(topics=3)", name="graph")
+    assert notes.ageing() == []
+    with pytest.raises(UsageError, match="has no model; fit one with: likewise fit"):
+        notes.like("0")
+    notes.fit("lsi(topics=3)")
+    alone = [(a.doc_id, a.score) for a in notes.like("0")]
+    # The graph made last is not the model fitted last.
+    notes.make_term_graph(filters=ALL, name="second")
+    assert notes.model().name == "lsi"
+    assert [(a.doc_id, a.score) for a in notes.like("0")] == alone
+    with pytest.raises(UsageError, match=r"no model 'second'.*there is lsi$"):
+        notes.model("second")
+    with pytest.raises(UsageError, match="no model 'graph'"):
+        notes.fit("span(of=graph)")
+    with pytest.raises(UsageError, match="'lsi' is the name of a model of kind subspace"):
+        notes.make_term_graph(filters=ALL, name="lsi")
+    notes.add([{"id": str(i), "text": f"new words{i} wing"} for i in range(100, 130)])
+    assert [one.model for one in notes.ageing()] == ["lsi"]
+    assert notes.info()["documents"] == 40
+
+
+def test_a_name_is_refused_before_fitting(notes, monkeypatch):
+    notes.make_term_graph(filters=ALL)
+    monkeypatch.setattr("likewise.models.fitting.fit_model", None)
+    with pytest.raises(UsageError, match="'graph' is the name of a graph of terms"):
+        notes.fit("lsi(topics=3)", name="graph")
+
+
+def test_the_graph_is_made_where_there_is_none(notes):
+    assert notes.snapshot.manifest.models == ()
+    assert notes.related("wing")
+    [entry] = lw.open(notes.folder).snapshot.manifest.models
+    assert (entry.name, entry.kind) == ("graph", "graph")
+
+
+def counted_once(notes, monkeypatch):
+    """Ask several times; give what was counted how often."""
+    counts = []
+    count = Stored._count
+    monkeypatch.setattr(
+        Stored, "_count", lambda self, *a, **o: counts.append(a) or count(self, *a, **o)
+    )
+    found = [notes.related("wing"), notes.related("wing", kernel="diffusion")]
+    notes.predict_terms("flutter")
+    notes.search("wing", expand="graph")
+    return found, len(counts)
+
+
+def test_while_another_writes_it_is_not_kept(notes, monkeypatch):
+    with Writer(notes.folder):
+        with pytest.raises(LockedError):
+            notes.make_term_graph()
+        (found, _), counts = counted_once(notes, monkeypatch)
+    # Once, not for each question.
+    assert counts == 1
+    assert lw.open(notes.folder).snapshot.manifest.models == ()
+    notes.refresh()
+    assert notes.related("wing") == found
+    assert len(lw.open(notes.folder).snapshot.manifest.models) == 1
+
+
+def test_a_folder_that_cannot_be_written_to(notes, monkeypatch):
+    def refuse(folder):
+        raise PermissionError(13, "Permission denied")
+
+    monkeypatch.setattr("likewise.collection.writer.WriteLock", refuse)
+    (found, _), counts = counted_once(notes, monkeypatch)
+    assert found
+    assert counts == 1
+    assert notes.snapshot.manifest.models == ()
+
+
+# Asking
+
+
+def test_related_terms_in_python(notes):
+    notes.make_term_graph(filters=ALL)
+    found = notes.related("supersonic flow", 5, weights="counts", kernel="diffusion(variance=2)")
+    nearness = Nearness(weights="counts", kernel="diffusion(variance=2)")
+    assert found == notes.term_graph("", nearness).nearest("supersonic flow", 5)
+    assert len(found) == 5
+    assert len(notes.related("flow", 1000)) < len(notes.term_graph())
+    assert notes.related("okapi") == []
+    with pytest.raises(UsageError, match="has no term of 'yeti'"):
+        notes.related("yeti")
+    with pytest.raises(UsageError, match=r"no such option of nearness: depth; there are kernel,"):
+        notes.related("wing", depth=3, weights="counts")
+    with pytest.raises(UsageError, match="sets is one of"):
+        notes.distance("wing", "tail", sets="x")
+
+
+def test_distance_in_python(notes):
+    notes.make_term_graph(filters=ALL)
+    there, back = notes.distance("wing flutter", "heat"), notes.distance("heat", "wing flutter")
+    assert (there.distance, there.similarity) == (back.distance, back.similarity)
+    assert there.distance > notes.distance("wing flutter", "flutter").distance > 0
+    assert notes.distance("wing", "Wings").distance == 0
+    near = notes.distance("wing", "heat", laplacian="combinatorial", sets="collapse")
+    assert near.distance != notes.distance("wing", "heat").distance
+
+
+def by_hand(notes, graph, text, own=-1, voters=VOTERS):
+    """The votes for each node, document by document."""
+    snapshot = notes.snapshot
+    retriever = notes.retriever("tfidf")
+    [ranking] = retriever.rank([snapshot.analyzer.counts(text)], k=1000)
+    votes, by = np.zeros(len(graph)), {}
+    others = [(d, s) for d, s in zip(ranking.docs, ranking.scores, strict=True) if d != own]
+    for doc, score in others[:voters]:
+        document = snapshot.document(int(doc))
+        for node in graph.stored.nodes.find(snapshot, document.text).tolist():
+            votes[node] += float(score) ** 2
+            by.setdefault(node, []).append(document.id)
+    return votes / votes.sum(), by
+
+
+@pytest.mark.parametrize("kind", ["terms", "names"])
+@pytest.mark.parametrize("which", [{"text": "flutter of a hinge"}, {"doc_id": "1"}])
+def test_predicted_terms_are_what_others_vote_for(notes, kind, which):
+    options = {"names": NAMES} if kind == "names" else {"filters": ALL}
+    graph = notes.make_term_graph(**options)
+    own = notes.snapshot.find_doc(which["doc_id"]) if "doc_id" in which else -1
+    text = which.get("text") or NOTES[1]
+    votes, by = by_hand(notes, graph, text, own)
+    names = names_of(graph)
+    every = notes.predict_terms(**which, k=1000, known=True)
+    assert sum(one.score for one in every) == pytest.approx(1)
+    assert [one.score for one in every] == sorted((one.score for one in every), reverse=True)
+    stepped = any(one.stepped for one in every)
+    for one in every:
+        node = names.index(one.name)
+        voted = (0.75 if stepped else 1) * votes[node]
+        assert one.score - one.stepped == pytest.approx(voted, abs=1e-12)
+        assert [doc for doc, _ in one.documents] == by.get(node, [])[:3]
+        parts = sum(part for _, part in one.documents)
+        assert parts == pytest.approx(voted, abs=1e-12) or len(by[node]) > 3
+        # A document does not speak for itself.
+        assert which.get("doc_id") not in [doc for doc, _ in one.documents]
+    # Without those that it mentions.
+    mentioned = {names[node] for node in graph.stored.nodes.find(notes.snapshot, text)}
+    assert mentioned
+    rest = notes.predict_terms(**which, k=1000)
+    assert rest == [one for one in every if one.name not in mentioned]
+    assert notes.predict_terms(**which, k=2) == rest[:2]
+
+
+def test_how_many_vote(notes):
+    graph = notes.make_term_graph(filters=ALL)
+    votes, by = by_hand(notes, graph, NOTES[1], own=1, voters=2)
+    found = notes.predict_terms(doc_id="1", voters=2, k=1000, known=True)
+    voted = {one.name: one.score - one.stepped for one in found if one.documents}
+    names = names_of(graph)
+    assert voted == pytest.approx({names[node]: 0.75 * votes[node] for node in by})
+
+
+def test_nothing_to_predict_from(notes):
+    notes.make_term_graph(filters=ALL)
+    assert notes.predict_terms("yeti") == []
+    assert notes.predict_terms("the of") == []
+    assert notes.predict_terms(doc_id="9") == []
+    for wrong in ({}, {"text": "wing", "doc_id": "1"}):
+        with pytest.raises(UsageError, match="a text or the id of a document, one of them"):
+            notes.predict_terms(**wrong)
+    with pytest.raises(UsageError, match="no document '77'"):
+        notes.predict_terms(doc_id="77")
