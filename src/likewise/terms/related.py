@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import ClassVar, NamedTuple
@@ -11,7 +11,7 @@ import numpy as np
 
 from likewise import notation
 from likewise.collection.snapshot import Snapshot
-from likewise.compiled import Doubles, Ints
+from likewise.compiled import Doubles, Ids, Ints
 from likewise.errors import UsageError
 from likewise.terms.graph import Graph
 from likewise.terms.kernel import ROUTES, Kernel, make_kernel
@@ -27,6 +27,8 @@ from likewise.terms.weights import WEIGHTINGS, rarity, weigh
 
 LAPLACIANS = ("normalised", "combinatorial")
 _LONGEST_PATH = 6
+# Values are equal that fall into the same of so many steps up to the largest.
+_STEPS = 1e12
 _MOST_DAMPING = 1e6
 # Of graphs that are kept ready: at this error 99 of the 100 nearest terms are the same.
 _PREPARED_TOL = 1e-3
@@ -260,12 +262,18 @@ class TermGraph:
         Terms that nothing connects to these are not among them.
         """
         members = self.mentioned(text).members
-        similarities = self.metric.similarities(members)
+        placed = self._placed(members)
+        reached = self.kernel.through(placed[:, None])[:, 0]
+        if self.nearness.sets == "nystrom":
+            similarities = self.metric.similarities(members)
+        else:
+            # One step more is all that is left to do: K = g(c) I + M h(M).
+            similarities = self.laplacian.apply(reached) + self._at_centre * placed
         distances = self.metric.distances(members) if self.nearness.by_distance else None
         found = self._best(members, k, similarities if distances is None else -distances)
         reasons = [_Reason([], [])] * len(found)
         if parts:
-            reasons = self._reasons(members, found, parts)
+            reasons = self._reasons(members, found, reached, parts)
         spelt = self._spelt(
             [*found.tolist(), *(node for reason in reasons for node in reason.nodes)]
         )
@@ -286,12 +294,13 @@ class TermGraph:
         first, second = self.mentioned(a), self.mentioned(b)
         similarity = self.metric.similarity(first.members, second.members)
         distance = self.metric.distance(first.members, second.members)
-        reached = self._through(first.members)
-        links: dict[int, float] = {}
-        for node, weight in zip(*self._placed(second.members), strict=True):
-            for other, part in self._steps(node, reached):
-                links[other] = links.get(other, 0.0) + weight * part
-        best = _strongest(links.items(), parts)
+        reached = self.kernel.through(self._placed(first.members)[:, None])[:, 0]
+        weights = self._placed(second.members)
+        total = np.zeros(len(self))
+        for node in second.members.nodes.tolist():
+            columns, steps = self._steps(node, reached)
+            total[columns] += weights[node] * steps
+        best = _strongest(np.arange(len(self)), total, parts)
         spelt = self._spelt([node for node, _ in best])
         through = tuple(Link(spelt[node], part) for node, part in best)
         return Between(similarity, distance, first, second, through)
@@ -345,33 +354,39 @@ class TermGraph:
         reachable = np.isin(parts, parts[members.nodes])
         reachable[members.nodes] = False
         candidates = np.flatnonzero(reachable)
-        found: Ints = candidates[np.lexsort((candidates, -ranked[candidates]))[:k]]
+        values = ranked[candidates]
+        # Equal but for the order of a sum: then the first by number comes first.
+        scale = float(np.abs(values).max(initial=0.0)) or 1.0
+        keys = np.rint(values * (_STEPS / scale))
+        found: Ints = candidates[np.lexsort((candidates, -keys))[:k]]
         return found
 
-    def _reasons(self, members: TermSet, found: Ints, parts: int) -> list[_Reason]:
-        reached = self._through(members)
+    @cached_property
+    def _at_centre(self) -> float:
+        return float(self.nearness.transform(np.array([self.laplacian.centre]))[0])
+
+    def _reasons(
+        self, members: TermSet, found: Ints, reached: Doubles, parts: int
+    ) -> list[_Reason]:
         asked = set(members.nodes.tolist())
         return [
-            _Reason(_strongest(self._steps(node, reached), parts), self._path(node, asked, reached))
+            _Reason(
+                _strongest(*self._steps(node, reached), parts), self._path(node, asked, reached)
+            )
             for node in found.tolist()
         ]
 
-    def _through(self, members: TermSet) -> Doubles:
-        placed = np.zeros((len(self), 1))
-        nodes, weights = self._placed(members)
-        placed[nodes, 0] = weights
-        return self.kernel.through(placed)[:, 0]
-
-    def _placed(self, members: TermSet) -> tuple[list[int], list[float]]:
+    def _placed(self, members: TermSet) -> Doubles:
         """Give the weights by which a set's similarities are a mean of those of its terms."""
-        weights = members.weights
+        weights, placed = members.weights, np.zeros(len(self))
         if self.nearness.sets == "collapse":
             block = self.kernel.block(members.nodes)
             weights = np.linalg.solve(block, np.ones(len(weights))).astype(np.float64)
             weights /= weights.sum()
-        return members.nodes.tolist(), weights.tolist()
+        placed[members.nodes] = weights
+        return placed
 
-    def _steps(self, node: int, reached: Doubles) -> list[tuple[int, float]]:
+    def _steps(self, node: int, reached: Doubles) -> tuple[Ids, Doubles]:
         """Give the parts of a term's similarity by the term before the last step."""
         laplacian = self.laplacian
         columns, values = laplacian.row(node)
@@ -382,7 +397,7 @@ class TermGraph:
         total = float(parts.sum())
         if stayed and total > 0:
             parts *= 1 + stayed / total
-        return [*zip(columns.tolist(), parts.tolist(), strict=True)]
+        return columns, parts
 
     def _spelt(self, nodes: Sequence[int]) -> dict[int, str]:
         distinct = [*dict.fromkeys(nodes)]
@@ -392,10 +407,12 @@ class TermGraph:
         """Walk back to a term asked for by the strongest steps."""
         path = [node]
         while path[0] not in asked:
-            steps = [(part, -v) for v, part in self._steps(path[0], reached) if v not in path]
-            if not steps or len(path) == _LONGEST_PATH:
+            columns, parts = self._steps(path[0], reached)
+            fresh = ~np.isin(columns, path)
+            columns, parts = columns[fresh], parts[fresh]
+            if len(columns) == 0 or len(path) == _LONGEST_PATH:
                 return []
-            path.insert(0, -max(steps)[1])
+            path.insert(0, int(columns[np.argmax(parts)]))
         return path
 
     def _unknown(self, text: str, nodes: Ints) -> tuple[str, ...]:
@@ -418,6 +435,9 @@ class TermGraph:
         return f"stand in {rule.min_df} documents or more and at most {rule.max_df:.0%} of them"
 
 
-def _strongest(links: Iterable[tuple[int, float]], parts: int) -> list[tuple[int, float]]:
-    some = (link for link in links if link[1])
-    return sorted(some, key=lambda link: (-link[1], link[0]))[:parts]
+def _strongest(nodes: Ints | Ids, values: Doubles, parts: int) -> list[tuple[int, float]]:
+    """Give the nodes of the largest values that are not 0, the largest first."""
+    least = np.partition(values, -parts)[-parts] if 0 < parts < len(values) else -np.inf
+    some = np.flatnonzero((values >= least) & (values != 0))
+    order = some[np.lexsort((nodes[some], -values[some]))][:parts]
+    return [*zip(nodes[order].tolist(), values[order].tolist(), strict=True)]
