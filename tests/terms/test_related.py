@@ -461,7 +461,7 @@ def test_among_terms_by_hand(graph):
     ("options", "message"),
     [
         ({"kernel": "heat"}, "unknown kernel 'heat': it is one of diffusion, resistance, walk"),
-        ({"kernel": "resistance(eps=0)"}, "eps must be a number above 0"),
+        ({"kernel": "resistance(eps=0)"}, "eps must be a number from 1e-12"),
         ({"kernel": "walk", "laplacian": "combinatorial"}, "defined on the normalised Laplacian"),
         ({"laplacian": "x"}, "laplacian is one of normalised, combinatorial, not 'x'"),
         ({"weights": "x"}, "weights is one of idf, counts, cosine, ppmi, npmi, not 'x'"),

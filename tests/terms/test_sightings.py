@@ -10,7 +10,7 @@ from likewise.collection.writer import Writer, create
 from likewise.errors import UsageError
 from likewise.records import Document
 from likewise.terms.extracting import extract_nodes
-from likewise.terms.matching import Known, cut_exactly, match_names, resolve_exactly
+from likewise.terms.matching import Known, match_names, resolve_exactly
 from likewise.terms.nodes import Filters, Heard, choose_nodes, read_names
 from likewise.terms.sightings import _splice, _translate, in_order, sightings
 from likewise.text.chunks import cut
@@ -124,7 +124,7 @@ def test_case_counts_in_exact_names_but_not_for_the_ends_of_sentences(tmp_path):
 @pytest.mark.parametrize("text", ["", "a", "Ab. Cd! Éf→G 中文。字 DR. Who, dR. no", "\n\n. x"])
 def test_cutting_exactly_gives_the_same_places(text):
     texts = [text.encode(), b"", text.swapcase().encode()]
-    folded, kept = cut(texts), cut_exactly(texts)
+    folded, kept = cut(texts), cut(texts, keep_case=True)
     assert kept.token_bounds.tolist() == folded.token_bounds.tolist()
     assert kept.token_sentences.tolist() == folded.token_sentences.tolist()
     words, lower = kept.distinct.all(), folded.distinct.all()

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Iterable
 from contextlib import suppress
+from dataclasses import fields
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -41,6 +42,14 @@ class Predicted(NamedTuple):
 class Relating(Liking):
     """Answers with terms."""
 
+    def refresh(self) -> None:
+        """See what other processes have changed."""
+        # Graphs are kept with their snapshot, and refer to it: as they are, neither would let go
+        # of its files before the next full search for garbage.
+        if "_snapshot" in vars(self):
+            vars(self._snapshot).pop("_term_graphs", None)
+        super().refresh()
+
     def make_term_graph(
         self,
         *,
@@ -66,26 +75,28 @@ class Relating(Liking):
         from likewise.terms.nodes import choose_nodes, read_names, usual_filters
         from likewise.terms.opening import open_graph
         from likewise.terms.prepared import store_prepared
-        from likewise.terms.store import GraphSettings, store_graph
+        from likewise.terms.store import GraphSettings, check_graph_name, store_graph
 
         if names is not None and extract is not None:
             raise UsageError("the nodes of a graph are names or what a function finds, not both")
         if filters is not None and names is not None:
             raise UsageError("filters choose terms of the collection; names are taken as they are")
         threads = threads or os.cpu_count() or 1
-        self.refresh()
-        rule = filters or usual_filters(self._snapshot.n_docs)
-        if names is not None:
-            nodes = read_names(self._snapshot, names, exact=exact)
-            origin = origin or "a list"
-        elif extract is not None:
-            nodes = extract_nodes(self._snapshot, extract, within=within, min_df=rule.min_df)
-            origin = origin or "a function"
-        else:
-            nodes, origin = choose_nodes(self._snapshot, rule), ""
-        settings = GraphSettings(within, rule, origin)
         name = name or "graph"
         with Writer(self.folder) as writer:
+            check_graph_name(writer.manifest, name)
+            # While nobody else writes: terms have other numbers in a collection made anew.
+            self.refresh()
+            rule = filters or usual_filters(self._snapshot.n_docs)
+            if names is not None:
+                nodes = read_names(self._snapshot, names, exact=exact)
+                origin = origin or "a list"
+            elif extract is not None:
+                nodes = extract_nodes(self._snapshot, extract, within=within, min_df=rule.min_df)
+                origin = origin or "a function"
+            else:
+                nodes, origin = choose_nodes(self._snapshot, rule), ""
+            settings = GraphSettings(within, rule, origin)
             store_graph(writer, nodes, settings, name=name, threads=threads, watch=watch)
             store_prepared(writer, threads=threads)
         self.refresh()
@@ -101,7 +112,9 @@ class Relating(Liking):
         from likewise.terms.opening import has_graph, is_open, open_graph
         from likewise.terms.related import Nearness
 
-        if not (name or has_graph(self._snapshot) or is_open(self._snapshot)):
+        # A model of documents may be called so.
+        taken = any(entry.name == "graph" for entry in self._snapshot.manifest.models)
+        if not (name or taken or has_graph(self._snapshot) or is_open(self._snapshot)):
             # Another process may be writing, or the folder may be read-only: then it is not kept.
             with suppress(LockedError, StorageError):
                 self.make_term_graph(watch=watch)
@@ -164,7 +177,7 @@ class Relating(Liking):
 def _nearness(options: dict[str, Any]) -> Nearness:
     from likewise.terms.related import Nearness
 
-    known = Nearness.__dataclass_fields__
+    known = [field.name for field in fields(Nearness)]
     unknown = [name for name in options if name not in known]
     if unknown:
         raise UsageError(

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, ClassVar, NamedTuple
 import numpy as np
 
 from likewise import notation
-from likewise.compiled import Doubles, Ints
+from likewise.compiled import Doubles
 from likewise.expand.expander import (
     NO_SHARE,
     Asked,
@@ -101,18 +101,19 @@ class Associated:
 
         collection = setting.retriever.collection
         opened = open_graph(collection, self.graph, self.nearness, threads=setting.threads)
-        numbers = _spelt_once(opened.stored.nodes.term_numbers(collection))
-        node_of = {number: node for node, number in enumerate(numbers.tolist()) if number >= 0}
         columns = _Columns(opened)
         return [
-            self._grow(opened, numbers, words, columns)
+            self._grow(opened, words, columns)
             for start in range(0, len(batch), _TOGETHER)
-            for words in columns.of(_read(batch[start : start + _TOGETHER], setting, node_of))
+            for words in columns.of(
+                _read(batch[start : start + _TOGETHER], setting, opened.stored.node_of)
+            )
         ]
 
-    def _grow(self, opened: TermGraph, numbers: Ints, words: _Words, columns: _Columns) -> Grown:
+    def _grow(self, opened: TermGraph, words: _Words, columns: _Columns) -> Grown:
         if not words.nodes:
             return Grown({}, "no word of it is a term of the graph")
+        numbers = opened.stored.term_numbers
         near = np.zeros(len(opened))
         weights = np.array(words.weights) * np.maximum(opened.rarity[words.nodes], 1e-3)
         for node, weight in zip(words.nodes, (weights / weights.sum()).tolist(), strict=True):
@@ -134,35 +135,34 @@ class _Columns:
     def __init__(self, opened: TermGraph) -> None:
         self._opened = opened
         self._held: dict[int, Doubles] = {}
+        self._wanted: list[int] = []
 
     def of(self, words: Sequence[_Words]) -> Iterator[_Words]:
-        """Give queries one by one; the columns of their words are there."""
-        n = len(self._opened)
-        if len(self._held) * n > _CELLS:
-            self._held.clear()
-        wanted = sorted({node for one in words for node in one.nodes} - self._held.keys())
-        placed = np.zeros((n, len(wanted)))
-        placed[wanted, np.arange(len(wanted))] = 1
-        if wanted:
-            found = self._opened.kernel.columns(placed).T.copy()
-            self._held.update(zip(wanted, found, strict=True))
+        """Give queries one by one; the columns of their words are worked out together."""
+        self._wanted = [*dict.fromkeys(node for one in words for node in one.nodes)]
         yield from words
+
+    def _column(self, node: int) -> Doubles:
+        if node not in self._held:
+            # A query may be a whole document; and solving takes several times what it gives.
+            room = max(_CELLS // len(self._opened), 1)
+            coming = self._wanted[self._wanted.index(node) :]
+            some = [one for one in coming if one not in self._held][: max(room // 8, 1)]
+            if len(self._held) + len(some) > room:
+                self._held.clear()
+            placed = np.zeros((len(self._opened), len(some)))
+            placed[some, np.arange(len(some))] = 1
+            found = self._opened.kernel.columns(placed).T.copy()
+            self._held.update(zip(some, found, strict=True))
+        return self._held[node]
 
     def nearness(self, node: int, own: list[int]) -> Doubles:
         """Tell how near all terms are to a node, over what its nearest ones come to."""
-        near = np.maximum(self._held[node], 0.0)
+        near = np.maximum(self._column(node), 0.0)
         near[own] = 0.0
         top = np.partition(near, -_NEAREST)[-_NEAREST:] if len(near) > _NEAREST else near
         mean = float(top.mean())
         return near / mean if mean > 0 else near
-
-
-def _spelt_once(numbers: Ints) -> Ints:
-    """Leave each term to its first node: exact names may be several spellings of one."""
-    _, first = np.unique(numbers, return_index=True)
-    out = np.full(len(numbers), -1, np.int64)
-    out[first] = numbers[first]
-    return out
 
 
 def _read(batch: Sequence[Asked], setting: Setting, node_of: Mapping[int, int]) -> list[_Words]:

@@ -75,7 +75,7 @@ def by_graph(batch: Sequence[Asked], setting: Setting, docs: int) -> list[Contex
     collection = setting.retriever.collection
     opened = open_graph(collection, threads=setting.threads)
     nodes = np.full(collection.n_terms, -1, np.int64)
-    numbers = opened.stored.nodes.term_numbers(collection)
+    numbers = opened.stored.term_numbers
     nodes[numbers[numbers >= 0]] = np.flatnonzero(numbers >= 0)
     pools = [read_pool(collection, asked.ranking.docs[:docs], asked.terms) for asked in batch]
     near = [_on_graph(opened, nodes, pool) for pool in pools]

@@ -12,13 +12,14 @@ import threading
 import unicodedata
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import NamedTuple
 
 import numpy as np
 
 from likewise.compiled import Ids, Int, Ints, kernel
-from likewise.text.analysis import Analyzer, _is_unspaced, encode
-from likewise.text.chunks import Chunks, _abbreviations, _cut, cut
+from likewise.text.analysis import Analyzer, encode, is_unspaced
+from likewise.text.chunks import cut
 from likewise.text.table import Strings, StringTable
 
 # How many units each chunk has, and all of them in order.
@@ -26,11 +27,6 @@ Resolve = Callable[[Sequence[bytes]], tuple[list[int], list[str]]]
 
 _CACHE_BYTES = 256 << 20
 _ASCII_WORDS = re.compile("[A-Za-z0-9]+")
-# Byte -> 0 for a separator, else the byte itself.
-_KEEP = np.zeros(256, np.uint8)
-_KEEP[128:] = np.arange(128, 256)
-for _byte in b"0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ":
-    _KEEP[_byte] = _byte
 
 
 class Mentions(NamedTuple):
@@ -69,7 +65,7 @@ class Matcher:
 
     def match(self, texts: list[bytes], known: Known | None = None) -> Mentions:
         """Find the mentions in texts; `known` remembers chunks from one call to the next."""
-        chunks = cut_exactly(texts) if self.exact else cut(texts)
+        chunks = cut(texts, keep_case=self.exact)
         places, starts, numbers = (known or Known(self)).look_up(chunks.distinct)
         return Mentions(
             *_match(
@@ -162,17 +158,6 @@ def match_names(words: Sequence[Sequence[str]], resolve: Resolve, *, exact: bool
     return Matcher(units, trie, resolve, exact)
 
 
-def cut_exactly(texts: list[bytes]) -> Chunks:
-    """Cut texts as `cut` does, but keep the case of letters in chunks.
-
-    What is a chunk or a sentence does not depend on case, except for abbreviations: sentences
-    are therefore those of `cut`.
-    """
-    folded = cut(texts)
-    tokens, _, _, arena, offsets, _, _ = _cut(*Strings.of(texts), _KEEP, _abbreviations())
-    return folded._replace(tokens=tokens, distinct=Strings(arena, offsets))
-
-
 def resolve_exactly(chunks: Sequence[bytes]) -> tuple[list[int], list[str]]:
     """Give the words of chunks letter for letter: how many each has, and all of them in order."""
     sizes: list[int] = []
@@ -184,11 +169,21 @@ def resolve_exactly(chunks: Sequence[bytes]) -> tuple[list[int], list[str]]:
     return sizes, words
 
 
+def split_all(analyzer: Analyzer, texts: Sequence[str]) -> list[list[str]]:
+    """List the terms of each text, as `analyzer.terms` does; distinct chunks are met once."""
+    chunks = cut([encode(text) for text in texts])
+    sizes, terms = analyzer.resolve(chunks.distinct.all())
+    ends = np.cumsum(sizes, dtype=np.int64).tolist()
+    each = [terms[a:b] for a, b in zip([0, *ends], ends, strict=False)]
+    tokens, bounds = chunks.tokens.tolist(), chunks.token_bounds.tolist()
+    return [[term for token in tokens[a:b] for term in each[token]] for a, b in pairwise(bounds)]
+
+
 def split_exactly(name: str) -> list[str]:
     """Split a name into its words letter for letter, as texts are when it is searched for."""
     if name.isascii():
         return _ASCII_WORDS.findall(name)
-    chunks = cut_exactly([encode(name)])
+    chunks = cut([encode(name)], keep_case=True)
     each = [resolve_exactly([chunk])[1] for chunk in chunks.distinct.all()]
     return [word for token in chunks.tokens.tolist() for word in each[token]]
 
@@ -206,7 +201,7 @@ def exact_words(text: str) -> list[str]:
         if category == "Cf":
             continue
         inside = char.isalnum() or category[0] == "M"
-        alone = inside and _is_unspaced(ord(char))
+        alone = inside and is_unspaced(ord(char))
         if word and (alone or not inside):
             words.append(word)
             word = ""

@@ -23,6 +23,7 @@ from likewise.terms.matching import (
     match_names,
     match_terms,
     resolve_exactly,
+    split_all,
     split_exactly,
 )
 from likewise.text.analysis import Analysis, Analyzer, encode
@@ -123,7 +124,7 @@ class Nodes:
         """Give the collection's number of each node that is a single term, -1 for others."""
         if self.kind == TERMS:
             return self.numbers
-        terms = [snapshot.analyzer.terms(name) for name in self.texts]
+        terms = split_all(snapshot.analyzer, self.texts)
         single = [i for i, its in enumerate(terms) if len(its) == 1]
         out = np.full(len(self), -1, np.int64)
         out[single] = snapshot.find_terms([terms[i][0] for i in single])
@@ -160,7 +161,7 @@ class Nodes:
         if self.kind == TERMS:
             return match_terms(analyzer, map(snapshot.terms, _pieces(self.numbers)))
         exact = self.kind == EXACT
-        words = [*map(split_exactly if exact else analyzer.terms, self.texts)]
+        words = [*map(split_exactly, self.texts)] if exact else split_all(analyzer, self.texts)
         resolve = resolve_exactly if exact else analyzer.resolve
         return match_names(words, resolve, exact=exact)
 
@@ -199,23 +200,23 @@ def read_names(snapshot: Snapshot, names: Iterable[str], *, exact: bool = False)
     """
     if isinstance(names, str):
         raise UsageError(f"names are a list of texts, not the text {names[:40]!r}")
-    split = split_exactly if exact else Analyzer(snapshot.analysis).terms
-    spellings: dict[tuple[str, ...], str] = {}
-    n_names = n_left_out = 0
+    given: list[str] = []
     for name in names:
         if not isinstance(name, str):
             raise UsageError(f"a name is a text, not {name!r} ({type(name).__name__})")
-        if not name.strip():
-            continue
-        n_names += 1
-        words = tuple(split(name))
+        if name.strip():
+            given.append(name.strip())
+    split = map(split_exactly, given) if exact else split_all(Analyzer(snapshot.analysis), given)
+    spellings: dict[tuple[str, ...], str] = {}
+    n_left_out = 0
+    for name, words in zip(given, split, strict=True):
         n_left_out += not words
         if words:
-            spellings.setdefault(words, name.strip())
+            spellings.setdefault(tuple(words), name)
     if not spellings:
         raise UsageError(
-            f"{n_names} names, and words that can be searched for in none"
-            if n_names
+            f"{len(given)} names, and words that can be searched for in none"
+            if given
             else "no names were given; give one to a line"
         )
     kind = EXACT if exact else WORDS

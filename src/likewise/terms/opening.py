@@ -8,7 +8,10 @@ from likewise.collection.manifest import GRAPH
 from likewise.collection.snapshot import Snapshot
 from likewise.terms.nodes import choose_nodes, usual_filters
 from likewise.terms.related import Nearness, TermGraph
-from likewise.terms.store import GraphSettings, Stored, open_counts
+from likewise.terms.store import GraphSettings, Stored, find_graph, open_counts
+
+# So many ways to ask are kept: each may have a graph of its own.
+_MOST_KEPT = 8
 
 
 class _Kept(NamedTuple):
@@ -36,7 +39,11 @@ def open_graph(
     What was opened of a snapshot is kept with it.
     """
     counts, graphs = _kept(snapshot)
+    if not name and has_graph(snapshot):
+        name = find_graph(snapshot).name
     if (name, nearness) not in graphs:
+        while len(graphs) >= _MOST_KEPT:
+            del graphs[next(iter(graphs))]
         if name not in counts:
             counts[name] = _counts(snapshot, name, threads)
         graphs[name, nearness] = TermGraph(counts[name], nearness, threads=threads)

@@ -23,7 +23,7 @@ from likewise.terms.solving import ChebyshevKernel
 from likewise.terms.spectrum import one_thread
 from likewise.terms.store import Stored
 from likewise.terms.transforms import Transform, parse_transform
-from likewise.terms.weights import WEIGHTINGS, rarity, weigh
+from likewise.terms.weights import WEIGHTINGS, rarity
 
 LAPLACIANS = ("normalised", "combinatorial")
 _LONGEST_PATH = 6
@@ -132,7 +132,11 @@ class Mentioned(NamedTuple):
 
 
 class Between(NamedTuple):
-    """How near two texts are, and through which terms."""
+    """How near two texts are, and through which terms.
+
+    All parts add up to the similarity (nearly, by `nystrom` and of two sets by `collapse`); a term
+    that both mention is one of them.
+    """
 
     similarity: float
     distance: float
@@ -144,7 +148,8 @@ class Between(NamedTuple):
 class Neighbourhood(NamedTuple):
     """Terms asked for, which come first, the nearest to them, and the links between all these.
 
-    `scores` are similarities to what was asked for, `strengths` the entries of I - L.
+    `scores` are what terms are ranked by, similarities to what was asked for or distances below
+    zero; `strengths` are the entries of I - L.
     """
 
     names: list[str]
@@ -192,7 +197,7 @@ class TermGraph:
         """The weighted graph."""
         if self._prepared is not None:
             return self._prepared.graph
-        return weigh(self.stored.counted, self.nearness.weights, least=self.nearness.least)
+        return self.stored.weighed(self.nearness.weights, self.nearness.least)
 
     @cached_property
     def _prepared(self) -> Prepared | None:
@@ -261,6 +266,8 @@ class TermGraph:
 
         Terms that nothing connects to these are not among them.
         """
+        if k < 0:
+            raise UsageError(f"k must be 0 or more, not {k}")
         members = self.mentioned(text).members
         placed = self._placed(members)
         reached = self.kernel.through(placed[:, None])[:, 0]
@@ -294,10 +301,15 @@ class TermGraph:
         first, second = self.mentioned(a), self.mentioned(b)
         similarity = self.metric.similarity(first.members, second.members)
         distance = self.metric.distance(first.members, second.members)
-        reached = self.kernel.through(self._placed(first.members)[:, None])[:, 0]
-        weights = self._placed(second.members)
-        total = np.zeros(len(self))
-        for node in second.members.nodes.tolist():
+        placed, weights = self._placed(first.members), self._placed(second.members)
+        if self.nearness.sets == "collapse" and (placed * weights).any():
+            # Sets that share a term are one node.
+            both = np.union1d(first.members.nodes, second.members.nodes)
+            placed = weights = self._placed(term_set(both, len(self)))
+        reached = self.kernel.through(placed[:, None])[:, 0]
+        # What both mention is near by itself: the part of K = g(c) I + M h(M) that is no step.
+        total = self._at_centre * placed * weights
+        for node in np.flatnonzero(weights).tolist():
             columns, steps = self._steps(node, reached)
             total[columns] += weights[node] * steps
         best = _strongest(np.arange(len(self)), total, parts)
@@ -318,7 +330,9 @@ class TermGraph:
                 if place.get(other, -1) > place[node]:
                     edges.append((place[node], place[other]))
                     strengths.append(strength)
-        scores = np.array([0.0] * len(asked) + [one.similarity for one in near])
+        ranked = [one.similarity if one.distance is None else -one.distance for one in near]
+        # Equals may be in the order of their numbers: none is to score more than the one before.
+        scores = np.concatenate([np.zeros(len(asked)), np.minimum.accumulate([*ranked, 0.0])[:-1]])
         return Neighbourhood(
             self.names(nodes),
             len(asked),

@@ -176,12 +176,16 @@ class _Mean:
         return own + self.kernel.diagonal()[:, None] - 2 * found
 
     def similarity(self, a: TermSet, b: TermSet) -> float:
-        nodes, (left, right) = _joined(a, b)
-        return float(left @ self.kernel.block(nodes) @ right)
+        reached = self.similarities_of([a])[b.nodes, 0]
+        return float((b.weights * reached).sum())
 
     def distance(self, a: TermSet, b: TermSet) -> float:
+        # One column, whatever the sets' sizes. The parts that both have are gone before they are
+        # multiplied: at a small ε they would drown the rest.
         nodes, (left, right) = _joined(a, b)
-        return float((left - right) @ self.kernel.block(nodes) @ (left - right))
+        apart = np.zeros((len(self.kernel), 1))
+        apart[nodes, 0] = left - right
+        return float((apart * self.kernel.columns(apart))[nodes].sum())
 
 
 class _Collapse:
@@ -232,7 +236,8 @@ class _Collapse:
             ones = np.ones((len(merged), 1))
             return float(1 / _solve(self.kernel.block(merged), ones).sum())
         first, second, between = self._conductances(a, b)
-        return float(-between / (first * second - between * (first + second)))
+        # Added to 0, so that nothing between them is 0 and not -0.
+        return 0.0 - between / (first * second - between * (first + second))
 
     def distance(self, a: TermSet, b: TermSet) -> float:
         if np.intersect1d(a.nodes, b.nodes).size:

@@ -25,8 +25,10 @@ from likewise.collection.writer import Writer
 from likewise.compiled import Ints
 from likewise.errors import DamagedError, FormatError, StorageError, UsageError
 from likewise.terms.counting import Counted, add, count_pairs, map_counted, no_counts, subtract
+from likewise.terms.graph import Graph
 from likewise.terms.nodes import SENTENCE, TERMS, Filters, Heard, Nodes
 from likewise.terms.sightings import check_within, sightings
+from likewise.terms.weights import weigh
 from likewise.text.analysis import encode
 from likewise.text.table import Strings
 
@@ -83,6 +85,35 @@ class Stored:
                 gone = self._count(i, np.sort(segment.deleted))
                 total = subtract(total, gone, threads=self.threads)
         return total
+
+    def weighed(self, by: str, least: int) -> Graph:
+        """Give the graph of these weights; the last one that was asked for is kept."""
+        if (by, least) not in self._weighed:
+            self._weighed.clear()
+            self._weighed[by, least] = weigh(self.counted, by, least=least)
+        return self._weighed[by, least]
+
+    @cached_property
+    def _weighed(self) -> dict[tuple[str, int], Graph]:
+        return {}
+
+    @cached_property
+    def term_numbers(self) -> Ints:
+        """The collection's number of each node that is a single term, -1 for others.
+
+        Exact names may be several spellings of one term: it is left to the first of them.
+        """
+        numbers = self.nodes.term_numbers(self.collection)
+        _, first = np.unique(numbers, return_index=True)
+        out = np.full(len(numbers), -1, np.int64)
+        out[first] = numbers[first]
+        return out
+
+    @cached_property
+    def node_of(self) -> dict[int, int]:
+        """The node of each of the collection's terms that is one."""
+        numbers = enumerate(self.term_numbers.tolist())
+        return {number: node for node, number in numbers if number >= 0}
 
     def missing(self) -> list[int]:
         """List the segments of which no pairs are stored."""
@@ -145,13 +176,18 @@ def store_graph(
     check_within(nodes, settings.within)
     if len(nodes) == 0:
         raise UsageError("a graph needs at least one node")
-    for entry in writer.manifest.models:
+    check_graph_name(writer.manifest, name)
+    writer.put_model(name, kind=GRAPH, write=lambda folder: _write(folder, nodes, settings))
+    _store_pairs(writer, name, threads, watch)
+
+
+def check_graph_name(manifest: Manifest, name: str) -> None:
+    """Raise where a graph cannot be called that."""
+    for entry in manifest.models:
         if entry.name == name and entry.kind != GRAPH:
             raise UsageError(
                 f"{name!r} is the name of a model of kind {entry.kind}; give another name"
             )
-    writer.put_model(name, kind=GRAPH, write=lambda folder: _write(folder, nodes, settings))
-    _store_pairs(writer, name, threads, watch)
 
 
 def stored_graphs(manifest: Manifest) -> list[str]:

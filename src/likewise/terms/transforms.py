@@ -19,6 +19,8 @@ from likewise.errors import UsageError
 
 # Beyond these a kernel is all alike, or its numbers overflow.
 _LARGEST, _MOST_STEPS = 1e6, 40
+# 1/ε is in all entries of a component: below this it leaves no digits to what tells them apart.
+_LEAST_EPS = 1e-12
 
 
 class Transform(Protocol):
@@ -45,8 +47,8 @@ class Resistance:
     notation: ClassVar[str] = "resistance"
 
     def __post_init__(self) -> None:
-        if not 0 < self.eps <= _LARGEST:
-            raise UsageError(f"{self}: eps must be a number above 0, up to {_LARGEST:g}")
+        if not _LEAST_EPS <= self.eps <= _LARGEST:
+            raise UsageError(f"{self}: eps must be a number from {_LEAST_EPS:g} to {_LARGEST:g}")
 
     def __str__(self) -> str:
         return notation.write(self)

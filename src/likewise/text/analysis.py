@@ -160,7 +160,7 @@ class Analyzer:
             for word in found:
                 if len(word) > most or word in stop or (not numbers and word.isnumeric()):
                     continue
-                if len(word) >= least or _is_unspaced(ord(word[0])):
+                if len(word) >= least or is_unspaced(ord(word[0])):
                     words.append(word)
                     size += 1
             sizes.append(size)
@@ -196,7 +196,7 @@ def split_words(text: str) -> list[str]:
         if category == "Cf":
             continue
         inside = char.isalnum() or category[0] == "M"
-        pairs = inside and _is_unspaced(ord(char))
+        pairs = inside and is_unspaced(ord(char))
         if word and (not inside or pairs != unspaced):
             words.extend(_pairs(word) if unspaced else [word])
             word = ""
@@ -206,7 +206,8 @@ def split_words(text: str) -> list[str]:
     return words
 
 
-def _is_unspaced(code: int) -> bool:
+def is_unspaced(code: int) -> bool:
+    """Tell whether a character is of a script that puts no spaces between words."""
     return code >= 0x3040 and any(first <= code <= last for first, last in _UNSPACED)
 
 

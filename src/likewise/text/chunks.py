@@ -76,6 +76,9 @@ for _byte in b"0123456789abcdefghijklmnopqrstuvwxyz":
     _FOLD[_byte] = _byte
     _FOLD[ord(chr(_byte).upper())] = _byte
 
+# The same with letters as they are.
+_KEEP = np.where(_FOLD > 0, np.arange(256), 0).astype(np.uint8)
+
 _HALF = np.uint64(32)
 _SPACE, _DOT, _NEWLINE = 32, ord("."), ord("\n")
 
@@ -97,12 +100,15 @@ class Chunks(NamedTuple):
     sentence_bounds: Ints
 
 
-def cut(texts: list[bytes]) -> Chunks:
-    """Cut UTF-8 texts into chunks and sentences."""
+def cut(texts: list[bytes], *, keep_case: bool = False) -> Chunks:
+    """Cut UTF-8 texts into chunks and sentences; letters of chunks may keep their case."""
     laid = Strings.of(texts)
     tokens, token_bounds, owners, arena, offsets, sentences, sentence_bounds = _cut(
         *laid, _FOLD, _abbreviations()
     )
+    if keep_case:
+        # Chunks are the same but for case; sentences are told by abbreviations in lower case.
+        tokens, _, _, arena, offsets, _, _ = _cut(*laid, _KEEP, _abbreviations())
     return Chunks(tokens, token_bounds, owners, Strings(arena, offsets), sentences, sentence_bounds)
 
 
