@@ -151,6 +151,8 @@ class Relating(Liking):
 
         if bool(text) == bool(doc_id):
             raise UsageError("give a text or the id of a document, one of them")
+        if min(k, voters) < 0:
+            raise UsageError(f"k and voters must be 0 or more, not {k} and {voters}")
         opened = self.term_graph(graph)
         snapshot = self._snapshot
         own = snapshot.find_doc(doc_id) if doc_id else -1

@@ -41,13 +41,15 @@ def open_graph(
     counts, graphs = _kept(snapshot)
     if not name and has_graph(snapshot):
         name = find_graph(snapshot).name
-    if (name, nearness) not in graphs:
+    found = graphs.get((name, nearness))
+    if found is None:
+        # Other threads may open graphs as well, and drop this one.
         while len(graphs) >= _MOST_KEPT:
-            del graphs[next(iter(graphs))]
+            graphs.pop(next(iter(graphs)), None)
         if name not in counts:
             counts[name] = _counts(snapshot, name, threads)
-        graphs[name, nearness] = TermGraph(counts[name], nearness, threads=threads)
-    return graphs[name, nearness]
+        found = graphs[name, nearness] = TermGraph(counts[name], nearness, threads=threads)
+    return found
 
 
 def _kept(snapshot: Snapshot) -> _Kept:

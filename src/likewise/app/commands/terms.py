@@ -82,6 +82,9 @@ examples:
   likewise predict-terms papers.lw --id 1999-17 -k 50 --graph genes
 """
 
+# Words of a text that are not in the graph: a whole document may have thousands.
+_MOST_NAMED = 12
+
 
 def register(commands: Commands) -> None:
     """Add the commands."""
@@ -298,7 +301,9 @@ def _terms(options: argparse.Namespace) -> None:
     options.no_plot = options.plot is None
     figure = draw_figure(options, lambda to: _draw(graph, text, options, to))
     if mentioned.unknown:
-        say(options, f"not in the graph: {', '.join(mentioned.unknown)}")
+        missing = mentioned.unknown
+        more = f", … ({len(missing):,})" if len(missing) > _MOST_NAMED else ""
+        say(options, f"not in the graph: {', '.join(missing[:_MOST_NAMED])}{more}")
     if options.json:
         asked = graph.names(mentioned.members.nodes)
         print_json(_terms_json(text, graph, asked, related, mentioned.unknown))
