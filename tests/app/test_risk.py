@@ -272,7 +272,7 @@ ASKED = ("notes.lw", "--queries", "queries.jsonl")
     ("arguments", "code", "message"),
     [
         ([*ASKED], 2, "--expand is needed with --queries: name an expander, such as rm3"),
-        ([*ASKED, "--expand", "rm4"], 2, "unknown expander 'rm4': it is one of bo1, kl"),
+        ([*ASKED, "--expand", "rm4"], 2, "unknown expander 'rm4': it is one of bo1, graph, kl"),
         ([*ASKED, "--expand", "rm3(share=2)"], 2, "rm3 needs share from 0"),
         (["base.run", *ASKED, "--expand", "rm3"], 2, "one path is expected, the collection, not 2"),
         (["notes.lw"], 2, "to ask a collection, add --queries FILE and --expand NAME"),

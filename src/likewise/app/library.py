@@ -200,6 +200,8 @@ class Collection(Asking):
 
     def info(self) -> dict[str, Any]:
         """Describe the collection in plain values."""
+        from likewise.terms.store import stored_graphs
+
         s = self._snapshot
         return {
             "folder": str(self.folder),
@@ -212,7 +214,7 @@ class Collection(Asking):
             "bytes": s.n_bytes,
             "fields": s.field_names(),
             "models": [entry.name for entry in s.manifest.models if entry.kind != GRAPH],
-            "graphs": [entry.name for entry in s.manifest.models if entry.kind == GRAPH],
+            "graphs": stored_graphs(s.manifest),
             "ageing": [one.to_json() for one in self.ageing()],
             "analysis": s.analysis.to_json(),
         }

@@ -4,11 +4,16 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from likewise.collection.manifest import GRAPH
 from likewise.collection.snapshot import Snapshot
 from likewise.terms.nodes import choose_nodes, usual_filters
 from likewise.terms.related import Nearness, TermGraph
-from likewise.terms.store import GraphSettings, Stored, find_graph, open_counts
+from likewise.terms.store import (
+    GraphSettings,
+    Stored,
+    find_graph,
+    open_counts,
+    stored_graphs,
+)
 
 # So many ways to ask are kept: each may have a graph of its own.
 _MOST_KEPT = 8
@@ -23,7 +28,7 @@ class _Kept(NamedTuple):
 
 def has_graph(snapshot: Snapshot) -> bool:
     """Tell whether a graph is stored with the collection."""
-    return any(entry.kind == GRAPH for entry in snapshot.manifest.models)
+    return bool(stored_graphs(snapshot.manifest))
 
 
 def is_open(snapshot: Snapshot) -> bool:

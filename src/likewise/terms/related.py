@@ -16,6 +16,7 @@ from likewise.errors import UsageError
 from likewise.terms.graph import Graph
 from likewise.terms.kernel import ROUTES, Kernel, make_kernel
 from likewise.terms.laplacian import Laplacian
+from likewise.terms.leading import Leading
 from likewise.terms.nodes import TERMS
 from likewise.terms.prepared import Prepared, open_prepared
 from likewise.terms.sets import HOW, SetMetric, TermSet, term_set
@@ -31,7 +32,7 @@ _LONGEST_PATH = 6
 _STEPS = 1e12
 _MOST_DAMPING = 1e6
 # Of graphs that are kept ready: at this error 99 of the 100 nearest terms are the same.
-_PREPARED_TOL = 1e-3
+_PREPARED_TOL, _PART_OF_REST = 1e-3, 7e-3
 
 
 @dataclass(frozen=True)
@@ -215,7 +216,8 @@ class TermGraph:
         n = self.nearness
         if self._prepared is not None and n.route == "auto" and n.sets != "nystrom":
             found = self._prepared.leading
-            return ChebyshevKernel(self.laplacian, n.transform, found=found, tol=_PREPARED_TOL)
+            tol = self._tolerance(found)
+            return ChebyshevKernel(self.laplacian, n.transform, found=found, tol=tol)
         # Nyström's extension is one of eigenvectors, all of them.
         route = "spectrum" if n.sets == "nystrom" else n.route
         return make_kernel(
@@ -226,6 +228,13 @@ class TermGraph:
             route=route,
             threads=self.threads,
         )
+
+    def _tolerance(self, found: Leading) -> float:
+        """Give the error that a polynomial may have, by how much g tells the rest apart."""
+        g, centre = self.nearness.transform, self.laplacian.centre
+        heights = g(centre - np.array([0.0, *found.rest, *found.values]))
+        apart = float(np.abs(heights[1:3] - heights[0]).max())
+        return max(min(_PREPARED_TOL, _PART_OF_REST * apart / float(heights.max())), 1e-9)
 
     @cached_property
     def metric(self) -> SetMetric:
@@ -276,7 +285,11 @@ class TermGraph:
         else:
             # One step more is all that is left to do: K = g(c) I + M h(M).
             similarities = self.laplacian.apply(reached) + self._at_centre * placed
-        distances = self.metric.distances(members) if self.nearness.by_distance else None
+        distances = None
+        if self.nearness.by_distance:
+            distances = self.metric.distances(members)
+            if self.nearness.sets == "mean":
+                self._sharpen(members, similarities, distances, k)
         found = self._best(members, k, similarities if distances is None else -distances)
         reasons = [_Reason([], [])] * len(found)
         if parts:
@@ -361,6 +374,15 @@ class TermGraph:
             entries = (vectors * self.nearness.transform(np.maximum(values, 0.0))) @ vectors.T
         found: Doubles = (entries + entries.T) / 2
         return found
+
+    def _sharpen(self, members: TermSet, similarities: Doubles, distances: Doubles, k: int) -> None:
+        """Put exact distances in place of the best, which may go by a sketched diagonal."""
+        best = self._best(members, 2 * k, -distances)
+        own = float((members.weights * similarities[members.nodes]).sum())
+        exact = own + self.kernel.diagonal_of(best) - 2 * similarities[best]
+        # What was left behind is no nearer than the best, whatever its sketch says.
+        distances[:] = np.maximum(distances, exact.max(initial=0.0))
+        distances[best] = np.maximum(exact, 0.0)
 
     def _best(self, members: TermSet, k: int, ranked: Doubles) -> Ints:
         """Give the best terms that something connects to the members, which are not among them."""

@@ -33,6 +33,7 @@ from likewise.text.analysis import encode
 from likewise.text.table import Strings
 
 PAIRS = "pairs"
+_BEING_MADE = " (being made)"
 FORMAT = 1
 _ABOUT = "graph.json"
 _CHECKED_AT_OPEN = 64 << 20
@@ -177,8 +178,17 @@ def store_graph(
     if len(nodes) == 0:
         raise UsageError("a graph needs at least one node")
     check_graph_name(writer.manifest, name)
-    writer.put_model(name, kind=GRAPH, write=lambda folder: _write(folder, nodes, settings))
-    _store_pairs(writer, name, threads, watch)
+    # Under another name until its pairs are there: the old graph stays if this is broken off.
+    aside = name + _BEING_MADE
+    writer.put_model(aside, kind=GRAPH, write=lambda folder: _write(folder, nodes, settings))
+    _store_pairs(writer, aside, threads, watch)
+    others = [entry for entry in writer.manifest.models if _final(entry.name) != name]
+    made = next(entry for entry in writer.manifest.models if entry.name == aside)
+    writer.commit(models=[*others, dataclasses.replace(made, name=name)])
+
+
+def _final(name: str) -> str:
+    return name.removesuffix(_BEING_MADE)
 
 
 def check_graph_name(manifest: Manifest, name: str) -> None:
@@ -191,8 +201,9 @@ def check_graph_name(manifest: Manifest, name: str) -> None:
 
 
 def stored_graphs(manifest: Manifest) -> list[str]:
-    """List the graphs of a collection by name."""
-    return [entry.name for entry in manifest.models if entry.kind == GRAPH]
+    """List the graphs of a collection by name; what was broken off is none."""
+    graphs = [entry.name for entry in manifest.models if entry.kind == GRAPH]
+    return [name for name in graphs if name == _final(name)]
 
 
 def keep_up_graphs(writer: Writer, *, threads: int = 1, watch: Watch | None = None) -> None:
@@ -203,7 +214,8 @@ def keep_up_graphs(writer: Writer, *, threads: int = 1, watch: Watch | None = No
 
 def find_graph(snapshot: Snapshot, name: str | None = None) -> ModelEntry:
     """Find the entry of a graph, or raise; without a name, the graph that was made last."""
-    graphs = [entry for entry in snapshot.manifest.models if entry.kind == GRAPH]
+    named = {*stored_graphs(snapshot.manifest), *([name] if name else [])}
+    graphs = [e for e in snapshot.manifest.models if e.kind == GRAPH and e.name in named]
     if not graphs:
         raise UsageError(
             f"{snapshot.folder} has no term graph; make one with: likewise term-graph "
