@@ -234,7 +234,10 @@ class TermGraph:
         g, centre = self.nearness.transform, self.laplacian.centre
         heights = g(centre - np.array([0.0, *found.rest, *found.values]))
         apart = float(np.abs(heights[1:3] - heights[0]).max())
-        return max(min(_PREPARED_TOL, _PART_OF_REST * apart / float(heights.max())), 1e-9)
+        largest = float(heights.max())
+        if not largest > 0:  # a kernel so narrow that nothing is left of it
+            return _PREPARED_TOL
+        return max(min(_PREPARED_TOL, _PART_OF_REST * apart / largest), 1e-9)
 
     @cached_property
     def metric(self) -> SetMetric:
