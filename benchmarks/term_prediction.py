@@ -20,9 +20,10 @@ from likewise.terms.baselines import PHITS, fit_phits, popularity, shortest_path
 from likewise.terms.extracting import extract_nodes
 from likewise.terms.laplacian import Laplacian
 from likewise.terms.learning import learn_transform, learnt, line_search
+from likewise.terms.nearness import Nearness
 from likewise.terms.nodes import DOCUMENT, SENTENCE, Filters, choose_nodes
 from likewise.terms.predict import STEPPED, predict
-from likewise.terms.related import Nearness, TermGraph
+from likewise.terms.related import TermGraph
 from likewise.terms.sets import SetMetric
 from likewise.terms.spectrum import SpectralKernel, Spectrum, full_spectrum
 from likewise.terms.store import GraphSettings, Stored

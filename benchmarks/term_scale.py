@@ -28,9 +28,10 @@ from likewise.collection.writer import Writer, build
 from likewise.terms.counting import count_pairs
 from likewise.terms.kernel import make_kernel
 from likewise.terms.laplacian import Laplacian
+from likewise.terms.nearness import Nearness
 from likewise.terms.nodes import Filters, choose_nodes
 from likewise.terms.prepared import PREPARED, store_prepared
-from likewise.terms.related import Nearness, TermGraph
+from likewise.terms.related import TermGraph
 from likewise.terms.sightings import sightings
 from likewise.terms.solving import SolvedKernel
 from likewise.terms.store import PAIRS, GraphSettings, find_graph, open_counts, store_graph

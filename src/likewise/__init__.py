@@ -45,7 +45,8 @@ if TYPE_CHECKING:
     from likewise.retrieve import BM25, TFIDF, Filter, JelinekMercer, QueryLikelihood
     from likewise.sources import Columns, open_source
     from likewise.stages import Answered, Cut, Stage, fuse
-    from likewise.terms.related import Nearness, TermGraph
+    from likewise.terms.nearness import Nearness
+    from likewise.terms.related import TermGraph
     from likewise.text.analysis import Analysis
 
 __version__ = "0.1.0"
@@ -85,7 +86,8 @@ _ROOMS = {
     "likewise.retrieve": ("BM25", "TFIDF", "Filter", "JelinekMercer", "QueryLikelihood"),
     "likewise.sources": ("Columns", "open_source"),
     "likewise.stages": ("Answered", "Cut", "Stage", "fuse"),
-    "likewise.terms.related": ("Nearness", "TermGraph"),
+    "likewise.terms.nearness": ("Nearness",),
+    "likewise.terms.related": ("TermGraph",),
     "likewise.text.analysis": ("Analysis",),
 }
 _HOME = {name: room for room, names in _ROOMS.items() for name in names}

@@ -8,9 +8,9 @@ import pytest
 import likewise as lw
 from likewise.collection.writer import Writer
 from likewise.errors import LockedError, UsageError
+from likewise.terms.nearness import Nearness
 from likewise.terms.nodes import Filters
 from likewise.terms.predict import VOTERS
-from likewise.terms.related import Nearness
 from likewise.terms.store import Stored
 
 from .notes import ALL, NAMES, NOTES, as_plain, make_notes, names_of, pair

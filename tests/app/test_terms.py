@@ -12,7 +12,7 @@ import pytest
 import likewise as lw
 from likewise.app.cli import main
 from likewise.collection.writer import Writer
-from likewise.terms.related import Nearness
+from likewise.terms.nearness import Nearness
 
 from .notes import NAMES, NOTES, make_notes, names_of, pair
 

@@ -13,9 +13,9 @@ from likewise.expand.expander import NO_SHARE, Asked, Grown
 from likewise.expand.graph import Associated
 from likewise.expand.reading import read_expander
 from likewise.stages.stage import NOTHING
+from likewise.terms.nearness import Nearness
 from likewise.terms.nodes import Filters
 from likewise.terms.opening import open_graph
-from likewise.terms.related import Nearness
 
 TEXTS = [
     "wing flow flutter",

@@ -6,9 +6,9 @@ import pytest
 from likewise.collection.snapshot import open_snapshot
 from likewise.collection.writer import Writer
 from likewise.errors import UsageError
+from likewise.terms.nearness import Nearness
 from likewise.terms.nodes import Filters, choose_nodes
 from likewise.terms.opening import has_graph, open_graph
-from likewise.terms.related import Nearness
 from likewise.terms.store import GraphSettings, Stored, store_graph
 
 from .counts_in_python import made_of, same_bits

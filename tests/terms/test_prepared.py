@@ -4,10 +4,11 @@ import pytest
 import likewise as lw
 from likewise.collection.snapshot import open_snapshot
 from likewise.errors import DamagedError
-from likewise.terms import prepared
+from likewise.terms import kernel, prepared
+from likewise.terms.nearness import Nearness
 from likewise.terms.opening import open_graph
 from likewise.terms.prepared import PREPARED, open_prepared
-from likewise.terms.related import Nearness, TermGraph
+from likewise.terms.related import TermGraph
 from likewise.terms.solving import ChebyshevKernel
 
 WORDS = [f"word{chr(97 + i // 26)}{chr(97 + i % 26)}" for i in range(400)]
@@ -27,6 +28,8 @@ def documents(n, seed=0):
 def large(tmp_path, monkeypatch):
     """A collection whose graph counts as large."""
     monkeypatch.setattr(prepared, "FEWEST_PAIRS", 100)
+    monkeypatch.setattr(kernel, "LARGE", 100)
+    monkeypatch.setattr(kernel, "SMALL", 10)
     c = lw.index(documents(300), to=tmp_path / "c.lw", model=None)
     c.make_term_graph()
     return c
@@ -48,7 +51,10 @@ def test_what_is_kept_ready_is_what_would_be_worked_out(large):
     np.testing.assert_array_equal(ready.graph.columns, worked_out.graph.columns)
     np.testing.assert_array_equal(ready.graph.weights, worked_out.graph.weights)
     np.testing.assert_array_equal(ready.graph.components, worked_out.graph.components)
-    one, other = ready.similarities(WORDS[30]), worked_out.similarities(WORDS[30])
+    assert isinstance(worked_out.kernel, ChebyshevKernel)
+    one = ready.similarities(WORDS[30])
+    np.testing.assert_array_equal(one, worked_out.similarities(WORDS[30]))
+    other = TermGraph(ready.stored, Nearness(route="solve")).similarities(WORDS[30])
     assert np.abs(one - other).max() < 1e-3 * other.max()
     best = np.argsort(-other)[1:21]
     assert len(set(best) & set(np.argsort(-one)[1:21])) >= 19
@@ -80,6 +86,25 @@ def test_it_is_made_again_when_documents_are_added_or_merged(large):
     assert kept(large) is not None
     entries = [entry for entry in large.snapshot.manifest.derived if entry.kind == PREPARED]
     assert len(entries) == 1
+
+
+def test_a_deleted_document_is_as_if_it_had_never_been_there(large):
+    before = large.related(WORDS[30], 50)
+    large.add([lw.Document("new", text=f"{WORDS[30]} {WORDS[31]} {WORDS[200]}.")])
+    assert large.related(WORDS[30], 50) != before
+    large.delete("new")
+    assert kept(large) is None
+    assert large.related(WORDS[30], 50) == before
+    large.merge()
+    assert kept(large) is not None
+    assert large.related(WORDS[30], 50) == before
+
+
+def test_graphs_that_are_not_the_largest_keep_edges_alone(large, monkeypatch):
+    monkeypatch.setattr(kernel, "LARGE", 10**9)
+    large.make_term_graph()
+    assert kept(large).leading is None
+    assert not isinstance(large.term_graph().kernel, ChebyshevKernel)
 
 
 def test_small_graphs_keep_nothing_ready(tmp_path):

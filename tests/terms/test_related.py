@@ -9,8 +9,9 @@ from hypothesis import strategies as st
 
 from likewise import notation
 from likewise.errors import UsageError
+from likewise.terms.nearness import Nearness
 from likewise.terms.nodes import WORDS, Filters, Nodes, choose_nodes, read_names
-from likewise.terms.related import Nearness, TermGraph
+from likewise.terms.related import TermGraph
 from likewise.terms.store import GraphSettings, Stored
 
 from .counts_in_python import made_of

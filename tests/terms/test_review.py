@@ -17,8 +17,8 @@ from likewise.expand.graph import Associated
 from likewise.stages.stage import NOTHING
 from likewise.terms.kernel import make_kernel
 from likewise.terms.matching import split_all
+from likewise.terms.nearness import Nearness
 from likewise.terms.nodes import read_names
-from likewise.terms.related import Nearness
 from likewise.terms.sets import SetMetric
 from likewise.terms.store import GraphSettings, Stored
 from likewise.terms.transforms import Resistance

@@ -17,8 +17,9 @@ from likewise.errors import LockedError, StorageError, UsageError
 
 if TYPE_CHECKING:
     from likewise.terms.extracting import Extractor
+    from likewise.terms.nearness import Nearness
     from likewise.terms.nodes import Filters
-    from likewise.terms.related import Between, Nearness, Related, TermGraph
+    from likewise.terms.related import Between, Related, TermGraph
 
 Watch = Callable[[int], None]
 
@@ -109,8 +110,8 @@ class Relating(Liking):
 
         Where there is none yet, one of terms by sentences is made, and stored if that can be.
         """
+        from likewise.terms.nearness import Nearness
         from likewise.terms.opening import has_graph, is_open, open_graph
-        from likewise.terms.related import Nearness
 
         # A model of documents may be called so.
         taken = any(entry.name == "graph" for entry in self._snapshot.manifest.models)
@@ -177,7 +178,7 @@ class Relating(Liking):
 
 
 def _nearness(options: dict[str, Any]) -> Nearness:
-    from likewise.terms.related import Nearness
+    from likewise.terms.nearness import Nearness
 
     known = [field.name for field in fields(Nearness)]
     unknown = [name for name in options if name not in known]

@@ -22,7 +22,8 @@ from likewise.expand.expander import (
 from likewise.retrieve.search import LARGEST_WEIGHT, LEAST_WEIGHT
 
 if TYPE_CHECKING:
-    from likewise.terms.related import Nearness, TermGraph
+    from likewise.terms.nearness import Nearness
+    from likewise.terms.related import TermGraph
 
 # Graphs are imported when one is asked: other expanders do not wait for them.
 
@@ -75,7 +76,7 @@ class Associated:
     @property
     def nearness(self) -> Nearness:
         """How nearness is measured."""
-        from likewise.terms.related import Nearness
+        from likewise.terms.nearness import Nearness
 
         return Nearness(kernel=self.kernel, weights=self.weights, laplacian=self.laplacian)
 

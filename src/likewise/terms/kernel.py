@@ -15,6 +15,7 @@ from likewise.compiled import Doubles, Ints
 from likewise.errors import UsageError
 from likewise.terms.graph import Graph
 from likewise.terms.laplacian import Laplacian
+from likewise.terms.leading import Leading, leading
 from likewise.terms.solving import ChebyshevKernel, SolvedKernel
 from likewise.terms.spectrum import SpectralKernel
 from likewise.terms.transforms import Learnt, Resistance, Transform
@@ -22,10 +23,14 @@ from likewise.terms.transforms import Learnt, Resistance, Transform
 ROUTES = ("auto", "spectrum", "solve", "chebyshev", "deflated")
 # Up to here the whole spectrum is worked out in some hundredths of a second.
 SMALL = 400
-# How many leading eigenvectors are taken off.
-LEADING = 32
+# From so many edges on, passes over them are what a query waits for.
+LARGE = 20_000_000
+# How many leading eigenvectors are taken off, and the passes that they are sought in.
+LEADING, _PASSES = 8, 16
 # A table has corners, which take long polynomials.
 TOL, TABLE_TOL = 1e-6, 1e-3
+# Of large graphs; and the part of what g tells apart, below it.
+LARGE_TOL, _PART = 1e-3, 7e-3
 
 
 class Kernel(Protocol):
@@ -64,15 +69,17 @@ def make_kernel(
     tol: float = 0.0,
     threads: int = 1,
     seed: int = 0,
+    found: Leading | None = None,
 ) -> SpectralKernel | SolvedKernel | ChebyshevKernel:
     """Make the kernel of a graph.
 
     Routes: the whole `spectrum`; `solve`, for resistance only, by conjugate gradients; a
-    `chebyshev` polynomial; the same `deflated` by the leading eigenvectors, which takes seconds
-    to make and is the fastest to ask. `auto` takes the spectrum of small graphs, solves for
-    resistance, which takes no making, and else takes a polynomial. `tol` 0 is 1e-10 for solving
-    (1e-6 where `auto` does so on the normalised Laplacian) and 1e-6 for polynomials, or 1e-3 if g
-    is a learnt table; steep tables may need more yet, and then it says so.
+    `chebyshev` polynomial; the same `deflated` by the leading eigenvectors (`found`, where they
+    are known), which takes seconds to make and is the fastest to ask. `auto` goes by the graph
+    alone: it takes the spectrum of small ones, deflates large ones with a normalised Laplacian,
+    solves for resistance, which takes no making, and else takes a polynomial. `tol` 0 is 1e-10 for
+    solving (1e-6 where `auto` does so on the normalised Laplacian) and 1e-6 for polynomials, or
+    1e-3 if g is a learnt table; of large graphs what leaves 99 of the 100 nearest as they are.
     """
     if route not in ROUTES:
         raise UsageError(f"a route is one of {', '.join(ROUTES)}, not {route!r}")
@@ -81,6 +88,10 @@ def make_kernel(
     if route == "auto":
         if len(graph) <= SMALL:
             route = "spectrum"
+        elif graph.n_edges >= LARGE and laplacian == "normalised":
+            route = "deflated"
+            found = found or few_leading(whole)
+            tol = tol or _tolerance(transform, whole.centre, found)
         elif isinstance(transform, Resistance):
             route = "solve"
             tol = tol or (TOL if laplacian == "normalised" else 0.0)
@@ -90,9 +101,26 @@ def make_kernel(
         return SpectralKernel(whole, transform)
     if route == "solve":
         return SolvedKernel(whole, transform, tol=tol or 1e-10, seed=seed)
-    count = LEADING if route == "deflated" else 0
-    usual = TABLE_TOL if isinstance(transform, Learnt) else TOL
-    return ChebyshevKernel(whole, transform, count=count, tol=tol or usual, seed=seed)
+    tol = tol or (TABLE_TOL if isinstance(transform, Learnt) else TOL)
+    if route == "chebyshev":
+        found = None
+    elif found is None:
+        found = few_leading(whole, tol)
+    return ChebyshevKernel(whole, transform, found=found, tol=tol, seed=seed)
+
+
+def few_leading(laplacian: Laplacian, tol: float = LARGE_TOL) -> Leading:
+    """Give the eigenvectors that stand out: others would take long and save little."""
+    return leading(laplacian, LEADING, tol=min(1e-4, tol), passes=_PASSES)
+
+
+def _tolerance(transform: Transform, centre: float, found: Leading) -> float:
+    """Give the error that a polynomial may have, by how much g tells apart what it is for."""
+    heights = transform(centre - np.array([0.0, *found.rest, *found.values]))
+    apart, largest = float(np.abs(heights[1:3] - heights[0]).max()), float(heights.max())
+    # Of a kernel so narrow that nothing is left, nothing can be lost.
+    part = _PART * apart / largest if largest > 0 else LARGE_TOL
+    return max(min(LARGE_TOL, part), 1e-9)
 
 
 def distances(kernel: Kernel, nodes: Ints) -> Doubles:

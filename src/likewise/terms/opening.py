@@ -5,8 +5,9 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from likewise.collection.snapshot import Snapshot
+from likewise.terms.nearness import Nearness
 from likewise.terms.nodes import choose_nodes, usual_filters
-from likewise.terms.related import Nearness, TermGraph
+from likewise.terms.related import TermGraph
 from likewise.terms.store import (
     GraphSettings,
     Stored,

@@ -1,14 +1,15 @@
-"""What does a large graph keep ready? Its weighted edges and leading eigenvectors, mapped.
+"""What does a large graph keep ready? Its weighted edges, and of the largest eigenvectors, mapped.
 
 They serve the usual edges and Laplacian only, and only while the documents are those that they
-were made of: anything else is worked out when it is asked for.
+were made of. Anything else is worked out when it is asked for, to the same bits: what is kept
+saves time and changes no answer.
 """
 
 from __future__ import annotations
 
 from contextlib import suppress
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 import orjson
@@ -17,25 +18,24 @@ from likewise.collection.files import map_array, write_array, write_bytes
 from likewise.collection.snapshot import DERIVED, open_snapshot
 from likewise.collection.writer import Writer
 from likewise.errors import DamagedError, StorageError
+from likewise.terms import kernel
 from likewise.terms.graph import Graph
 from likewise.terms.laplacian import Laplacian
-from likewise.terms.leading import Leading, leading
+from likewise.terms.leading import Leading
 from likewise.terms.store import Stored, open_counts, stored_graphs
 from likewise.terms.weights import weigh
 
 PREPARED = "prepared"
 # Graphs of fewer pairs are made ready in a fraction of a second.
 FEWEST_PAIRS = 1_000_000
-# Few eigenvectors stand out of a text graph: the others would take long and save little.
-_COUNT, _PASSES, _TOL = 8, 16, 1e-4
 _ABOUT = "prepared.json"
 
 
 class Prepared(NamedTuple):
-    """A graph by the usual weights, and the leading eigenvectors of its usual Laplacian."""
+    """A graph by the usual weights, and the leading eigenvectors where a kernel goes by them."""
 
     graph: Graph
-    leading: Leading
+    leading: Leading | None
 
 
 def open_prepared(stored: Stored) -> Prepared | None:
@@ -59,13 +59,11 @@ def open_prepared(stored: Stored) -> Prepared | None:
             map_array(folder / "weights.npy"),
             map_array(folder / "parts.npy"),
         )
-        values, vectors = map_array(folder / "values.npy"), map_array(folder / "vectors.npy")
         n, size = len(stored.nodes), len(graph.columns)
         whole = (len(graph), len(graph.weights), len(graph.components)) == (n, size, n)
-        if not whole or graph.bounds[-1] != size or len(vectors) != n * len(values):
+        if not whole or graph.bounds[-1] != size:
             raise DamagedError(f"{folder}: arrays that do not fit together; make the graph again")
-        low, high = about["rest"]
-        return Prepared(graph, Leading(values, vectors.reshape(n, -1), (low, high)))
+        return Prepared(graph, _read_leading(folder, about, n) if "rest" in about else None)
     return None
 
 
@@ -88,15 +86,25 @@ def store_prepared(writer: Writer, *, threads: int = 1) -> None:
 
 def _write(folder: Path, stored: Stored, threads: int) -> None:
     graph = weigh(stored.counted)
-    found = leading(Laplacian(graph, threads=threads), _COUNT, tol=_TOL, passes=_PASSES)
     write_array(folder / "bounds.npy", graph.bounds)
     write_array(folder / "columns.npy", graph.columns)
     write_array(folder / "weights.npy", graph.weights)
     write_array(folder / "parts.npy", graph.components)
-    write_array(folder / "values.npy", found.values, np.float64)
-    write_array(folder / "vectors.npy", found.vectors.ravel(), np.float64)
-    about = {"deleted": _deleted(stored), "rest": list(found.rest)}
+    about: dict[str, Any] = {"deleted": _deleted(stored)}
+    if graph.n_edges >= kernel.LARGE:
+        found = kernel.few_leading(Laplacian(graph, threads=threads))
+        write_array(folder / "values.npy", found.values, np.float64)
+        write_array(folder / "vectors.npy", found.vectors.ravel(), np.float64)
+        about["rest"] = list(found.rest)
     write_bytes(folder / _ABOUT, orjson.dumps(about))
+
+
+def _read_leading(folder: Path, about: dict[str, Any], n: int) -> Leading:
+    values, vectors = map_array(folder / "values.npy"), map_array(folder / "vectors.npy")
+    if len(vectors) != n * len(values):
+        raise DamagedError(f"{folder}: arrays that do not fit together; make the graph again")
+    low, high = about["rest"]
+    return Leading(values, vectors.reshape(n, -1), (low, high))
 
 
 def _deleted(stored: Stored) -> list[int]:

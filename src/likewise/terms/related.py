@@ -3,102 +3,28 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from functools import cached_property
-from typing import ClassVar, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
-from likewise import notation
 from likewise.collection.snapshot import Snapshot
 from likewise.compiled import Doubles, Ids, Ints
 from likewise.errors import UsageError
 from likewise.terms.graph import Graph
-from likewise.terms.kernel import ROUTES, Kernel, make_kernel
+from likewise.terms.kernel import Kernel, make_kernel
 from likewise.terms.laplacian import Laplacian
-from likewise.terms.leading import Leading
+from likewise.terms.nearness import Nearness
 from likewise.terms.nodes import TERMS
 from likewise.terms.prepared import Prepared, open_prepared
-from likewise.terms.sets import HOW, SetMetric, TermSet, term_set
-from likewise.terms.solving import ChebyshevKernel
+from likewise.terms.sets import SetMetric, TermSet, term_set
 from likewise.terms.spectrum import one_thread
 from likewise.terms.store import Stored
-from likewise.terms.transforms import Transform, parse_transform
-from likewise.terms.weights import WEIGHTINGS, rarity
+from likewise.terms.weights import rarity
 
-LAPLACIANS = ("normalised", "combinatorial")
 _LONGEST_PATH = 6
 # Values are equal that fall into the same of so many steps up to the largest.
 _STEPS = 1e12
-_MOST_DAMPING = 1e6
-# Of graphs that are kept ready: at this error 99 of the 100 nearest terms are the same.
-_PREPARED_TOL, _PART_OF_REST = 1e-3, 7e-3
-
-
-@dataclass(frozen=True)
-class Nearness:
-    """How nearness is measured on a graph.
-
-    `weights` of edges and the `least` count that makes one (see `weights.weigh`); the `laplacian`,
-    to whose degrees a normalised one adds `damping` times their mean; the `kernel` on it (see
-    `transforms`); how `sets` are taken (see `sets`). `by` is what terms are ranked by: the kernel
-    itself (similarity), or the distance, in which frequent terms are near to everything and rare
-    ones to nothing; without a word, similarity on the normalised Laplacian and distance on the
-    other.
-    """
-
-    kernel: str = "resistance"
-    laplacian: str = "normalised"
-    damping: float = 1.0
-    weights: str = "idf"
-    least: int = 1
-    sets: str = "mean"
-    by: str = ""
-    route: str = "auto"
-    notation: ClassVar[str] = "nearness"
-
-    def __post_init__(self) -> None:
-        self.transform.check(self.laplacian)
-        for name, allowed in (
-            ("laplacian", LAPLACIANS),
-            ("weights", WEIGHTINGS),
-            ("sets", HOW),
-            ("by", ("", "similarity", "distance")),
-            ("route", ROUTES),
-        ):
-            if getattr(self, name) not in allowed:
-                shown = ", ".join(filter(None, allowed))
-                raise UsageError(f"{name} is one of {shown}, not {getattr(self, name)!r}")
-        if not 0 <= self.damping <= _MOST_DAMPING:
-            raise UsageError(f"damping is a number from 0 to {_MOST_DAMPING:g}, not {self.damping}")
-        if self.least < 1:
-            raise UsageError(f"least is a number of documents, at least 1, not {self.least}")
-
-    def __str__(self) -> str:
-        return notation.write(self)
-
-    @property
-    def transform(self) -> Transform:
-        """The kernel's function of eigenvalues."""
-        return parse_transform(self.kernel)
-
-    @property
-    def has_usual_edges(self) -> bool:
-        """Whether edges and Laplacian are those that large graphs are kept ready for."""
-        usual = Nearness()
-        return (self.weights, self.least, self.laplacian, self.damping) == (
-            usual.weights,
-            usual.least,
-            usual.laplacian,
-            usual.damping,
-        )
-
-    @property
-    def by_distance(self) -> bool:
-        """Whether terms are ranked by distance."""
-        return (self.by or ("similarity", "distance")[self.laplacian != LAPLACIANS[0]]) != (
-            "similarity"
-        )
 
 
 class Link(NamedTuple):
@@ -214,10 +140,6 @@ class TermGraph:
     def kernel(self) -> Kernel:
         """The kernel on terms."""
         n = self.nearness
-        if self._prepared is not None and n.route == "auto" and n.sets != "nystrom":
-            found = self._prepared.leading
-            tol = self._tolerance(found)
-            return ChebyshevKernel(self.laplacian, n.transform, found=found, tol=tol)
         # Nyström's extension is one of eigenvectors, all of them.
         route = "spectrum" if n.sets == "nystrom" else n.route
         return make_kernel(
@@ -227,17 +149,8 @@ class TermGraph:
             damping=n.damping,
             route=route,
             threads=self.threads,
+            found=None if self._prepared is None else self._prepared.leading,
         )
-
-    def _tolerance(self, found: Leading) -> float:
-        """Give the error that a polynomial may have, by how much g tells the rest apart."""
-        g, centre = self.nearness.transform, self.laplacian.centre
-        heights = g(centre - np.array([0.0, *found.rest, *found.values]))
-        apart = float(np.abs(heights[1:3] - heights[0]).max())
-        largest = float(heights.max())
-        if not largest > 0:  # a kernel so narrow that nothing is left of it
-            return _PREPARED_TOL
-        return max(min(_PREPARED_TOL, _PART_OF_REST * apart / largest), 1e-9)
 
     @cached_property
     def metric(self) -> SetMetric:

@@ -19,8 +19,9 @@ if TYPE_CHECKING:
     from likewise.app.library import Collection
     from likewise.app.relating import Predicted
     from likewise.terms.extracting import Extractor
+    from likewise.terms.nearness import Nearness
     from likewise.terms.nodes import Filters
-    from likewise.terms.related import Between, Nearness, Related, TermGraph
+    from likewise.terms.related import Between, Related, TermGraph
 
 _GRAPH_MANUAL = """\
 Two terms are joined by the number of documents in which a sentence has both. The graph is stored
@@ -458,7 +459,7 @@ def _opened(options: argparse.Namespace) -> TermGraph:
 
 
 def _nearness(options: argparse.Namespace) -> Nearness:
-    from likewise.terms.related import Nearness
+    from likewise.terms.nearness import Nearness
 
     return Nearness(
         kernel=options.kernel,
