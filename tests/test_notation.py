@@ -44,6 +44,40 @@ def test_what_is_written_is_read(weight, depth, exact, name):
     assert read(notation.write(knobs)) == knobs
 
 
+balanced = st.recursive(
+    st.text("abz=.1 ", max_size=4),
+    lambda inner: st.lists(inner, max_size=3).map(lambda its: f"f({','.join(its)})"),
+    max_leaves=8,
+)
+
+
+@given(st.lists(balanced, max_size=3).map("".join).map(str.strip), st.integers(0, 20))
+def test_a_value_may_be_written_the_same_way(name, depth):
+    knobs = Knobs(depth=depth, name=name)
+    assert read(notation.write(knobs)) == knobs
+
+
+def test_commas_within_parentheses():
+    found = read("knobs( name = walk(alpha=2,steps=f(1,2)) , depth=3 )")
+    assert found == Knobs(name="walk(alpha=2,steps=f(1,2))", depth=3)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "knobs(name=walk(alpha=2)",
+        "knobs(name=walk(alpha=2,depth=3)",
+        "knobs(name=a)b(c)",
+        "knobs(depth=3))",
+        "knobs(()",
+        "knobs(depth=3)(name=a)",
+    ],
+)
+def test_parentheses_that_do_not_match(text):
+    with pytest.raises(UsageError, match="has parentheses that do not match: each"):
+        read(text)
+
+
 def test_defaults_are_left_out():
     assert notation.write(Knobs()) == "knobs"
     assert notation.write(Nothing()) == "no-thing"

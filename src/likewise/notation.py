@@ -1,7 +1,8 @@
 """How a configuration is written: what prints is what compares, and what the command line takes.
 
 A configuration is a frozen dataclass with a class attribute `notation`, its short name:
-`BM25(k1=2.0)` is written `bm25(k1=2.0)`, and fields at their default are left out.
+`BM25(k1=2.0)` is written `bm25(k1=2.0)`, and fields at their default are left out. A value may be
+written so itself: `graph(kernel=walk(alpha=2,steps=3))`.
 """
 
 from __future__ import annotations
@@ -41,7 +42,10 @@ def read(text: str, table: Mapping[str, type[Config]], *, what: str) -> Config:
     kind = table[name]
     fields = {field.name: field for field in _fields(kind)}
     options: dict[str, Any] = {}
-    for part in filter(None, (part.strip() for part in inside.split(","))):
+    pieces = _split(inside)
+    if pieces is None:
+        raise UsageError(f"{what} {text!r} has parentheses that do not match: each ( needs its )")
+    for part in filter(None, map(str.strip, pieces)):
         key, equals, value = (piece.strip() for piece in part.partition("="))
         if not equals or key not in fields:
             allowed = ", ".join(f"{k}={f.default}" for k, f in fields.items()) or "none"
@@ -61,6 +65,20 @@ def convert(value: str, *, like: Any, what: str) -> Any:
     except (KeyError, ValueError):
         kind = {int: "a whole number", float: "a number", bool: "true or false"}[type(like)]
         raise UsageError(f"{what} must be {kind}, not {value!r}") from None
+
+
+def _split(inside: str) -> list[str] | None:
+    """Cut options at the commas that no parentheses are around; None where these do not match."""
+    out, depth = [""], 0
+    for char in inside:
+        depth += (char == "(") - (char == ")")
+        if depth < 0:
+            return None
+        if char == "," and depth == 0:
+            out.append("")
+        else:
+            out[-1] += char
+    return out if depth == 0 else None
 
 
 def _fields(kind: type) -> tuple[dataclasses.Field[Any], ...]:

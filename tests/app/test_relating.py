@@ -7,7 +7,7 @@ import pytest
 
 import likewise as lw
 from likewise.collection.writer import Writer
-from likewise.errors import LockedError, UsageError
+from likewise.errors import CollectionError, DamagedError, LockedError, UsageError
 from likewise.terms.nearness import Nearness
 from likewise.terms.nodes import Filters
 from likewise.terms.predict import VOTERS
@@ -118,6 +118,8 @@ def test_what_a_function_finds(notes, within):
     # It is not asked again.
     given.clear()
     assert notes.related("a wake")[0].name == "blunt body"
+    # One document is enough for a name.
+    assert names_of(notes.make_term_graph(extract=find_names)) == names_of(made)
     few = notes.make_term_graph(extract=find_names, filters=Filters(min_df=3), within=within)
     assert names_of(few) == ["supersonic flow"]
     assert given == []
@@ -129,8 +131,13 @@ def test_what_a_function_finds(notes, within):
         ({"names": ["a"], "extract": str.split}, "names or what a function finds, not both"),
         ({"names": ["wing"], "filters": ALL}, "names are taken as they are"),
         ({"names": []}, "no names were given"),
-        ({"names": ["the", "..."]}, "2 names, and words that can be searched for in none"),
+        ({"names": ["--", "..."]}, "2 names, and words that can be searched for in none"),
         ({"names": "wing"}, "names are a list of texts, not the text 'wing'"),
+        ({"names": 7}, "names are a list of texts, not 7"),
+        ({"filters": "min_df=3"}, "filters are a terms.nodes.Filters, not 'min_df=3'"),
+        ({"name": 7}, r"name is a text, not 7 \(int\)"),
+        ({"threads": -1}, "threads must be 0 or more, not -1"),
+        ({"threads": 1.5}, r"threads is a whole number, not 1.5 \(float\)"),
         ({"extract": lambda text: text}, "it gives a list of names"),
         ({"extract": lambda text: 1 / 0}, "failed on document '0': ZeroDivisionError"),
         ({"extract": lambda text: []}, "found no name in 10 documents"),
@@ -146,15 +153,54 @@ def test_a_graph_that_cannot_be_made(notes, options, message):
 
 def test_names_and_their_graphs(notes):
     notes.make_term_graph(filters=ALL)
-    notes.make_term_graph(names=NAMES, name="names")
-    assert notes.term_graph().stored.name == "names"
-    assert notes.term_graph("graph").stored.name == "graph"
-    assert notes.related("wing", graph="graph")[0].name != notes.related("wing")[0].name
+    assert notes.make_term_graph(names=NAMES).stored.name == "names"
+    assert notes.term_graph().stored.name == "graph"
+    assert notes.term_graph("names").stored.name == "names"
+    assert notes.related("wing", graph="names")[0].name != notes.related("wing")[0].name
     with pytest.raises(UsageError, match="no term graph 'other'"):
         notes.related("wing", graph="other")
     # In place of one of the same name.
     notes.make_term_graph(names=NAMES[:3], name="graph")
     assert len(notes.term_graph()) == len(notes.term_graph("graph")) == 3
+
+
+def test_graphs_are_listed_and_dropped(notes):
+    assert notes.term_graphs() == []
+    notes.fit("lsi(topics=3)", name="other")
+    notes.make_term_graph(filters=ALL)
+    notes.make_term_graph(extract=find_names)
+    assert notes.term_graphs() == ["graph", "names"]
+    notes.drop_term_graph("graph")
+    assert notes.term_graphs() == lw.open(notes.folder).term_graphs() == ["names"]
+    assert notes.term_graph().stored.name == "names"
+    for name in ("graph", "other"):
+        with pytest.raises(UsageError, match=f"no term graph '{name}'"):
+            notes.drop_term_graph(name)
+    with pytest.raises(UsageError, match="Give its name"):
+        notes.drop_term_graph("")
+    with pytest.raises(UsageError, match="name is a text, not None"):
+        notes.drop_term_graph(None)
+    assert notes.model("other").name == "other"
+
+
+def test_a_graph_that_another_replaced(notes):
+    """What is open still answers of what it has read; else it says that it is out of date."""
+    notes.make_term_graph(filters=ALL)
+    before = lw.open(notes.folder)
+    asked = lw.open(notes.folder)
+    known = asked.related("wing")
+    notes.make_term_graph(names=NAMES, name="graph")
+    assert asked.related("wing") == known
+    with pytest.raises(CollectionError, match=r"notes\.lw has changed since it was opened") as told:
+        before.related("wing")
+    assert not isinstance(told.value, DamagedError)
+    assert "'graph' was made again or removed; open the collection again" in str(told.value)
+    before.refresh()
+    assert before.related("wing") == notes.related("wing")
+    late = lw.open(notes.folder)
+    before.drop_term_graph("graph")
+    with pytest.raises(CollectionError, match="has changed since it was opened"):
+        late.related("wing")
 
 
 # A graph stays with its collection
@@ -334,7 +380,8 @@ def test_predicted_terms_are_what_others_vote_for(notes, kind, which):
     text = which.get("text") or NOTES[1]
     votes, by = by_hand(notes, graph, text, own)
     names = names_of(graph)
-    every = notes.predict_terms(**which, k=1000, known=True)
+    every = notes.predict_terms(**which, k=1000, known=True, by="likely")
+    assert all(one.score == one.share for one in every)
     assert sum(one.score for one in every) == pytest.approx(1)
     assert [one.score for one in every] == sorted((one.score for one in every), reverse=True)
     stepped = any(one.stepped for one in every)
@@ -350,15 +397,78 @@ def test_predicted_terms_are_what_others_vote_for(notes, kind, which):
     # Without those that it mentions.
     mentioned = {names[node] for node in graph.stored.nodes.find(notes.snapshot, text)}
     assert mentioned
-    rest = notes.predict_terms(**which, k=1000)
+    rest = notes.predict_terms(**which, k=1000, by="likely")
     assert rest == [one for one in every if one.name not in mentioned]
-    assert notes.predict_terms(**which, k=2) == rest[:2]
+    assert notes.predict_terms(**which, k=2, by="likely") == rest[:2]
+
+
+@pytest.mark.parametrize("kind", ["terms", "names"])
+def test_telling_terms_are_those_above_their_usual_share(notes, kind):
+    graph = notes.make_term_graph(**{"names": NAMES} if kind == "names" else {"filters": ALL})
+    text = "flutter of a hinge"
+    likely = {one.name: one for one in notes.predict_terms(text, k=1000, known=True, by="likely")}
+    telling = notes.predict_terms(text, k=1000, known=True, by="telling")
+    usual = dict(zip(names_of(graph), graph.stored.counted.doc_freqs.tolist(), strict=True))
+    total = sum(usual.values())
+    expected = {
+        name: one.share * np.log(one.share * total / usual[name]) for name, one in likely.items()
+    }
+    assert {one.name: one.score for one in telling} == pytest.approx(
+        {name: score for name, score in expected.items() if score > 0}
+    )
+    assert [one.score for one in telling] == sorted((one.score for one in telling), reverse=True)
+    for one in telling:
+        # Parts are those of the share, whatever terms are ranked by.
+        assert one[2:] == likely[one.name][2:]
+    assert telling
+    assert kind == "names" or len(telling) < len(likely)
+    # Of words telling ones are given, of names likely ones.
+    usually = notes.predict_terms(text, k=1000, known=True)
+    assert usually == (telling if kind == "terms" else [*likely.values()])
+    mentioned = {names_of(graph)[i] for i in graph.stored.nodes.find(notes.snapshot, text)}
+    rest = notes.predict_terms(text, k=3, by="telling")
+    assert rest == [one for one in telling if one.name not in mentioned][:3]
+
+
+@pytest.mark.parametrize(
+    ("ask", "message"),
+    [
+        (lambda c: c.related(["x"]), r"text is a text, not \['x'\] \(list\)"),
+        (lambda c: c.related("wing", 2.5), r"k is a whole number, not 2.5 \(float\)"),
+        (lambda c: c.related("wing", True), r"k is a whole number, not True \(bool\)"),
+        (lambda c: c.related("wing", -1), "k must be 0 or more, not -1"),
+        (lambda c: c.related("wing", graph=3), "name is a text, not 3"),
+        (lambda c: c.related("wing", least=1.5), "least is a whole number, not 1.5"),
+        (lambda c: c.related("wing", least=0), "at least 1, not 0"),
+        (lambda c: c.related("wing", kernel=5), "kernel is a text, not 5"),
+        (lambda c: c.related("wing", damping="x"), "damping is a number, not 'x'"),
+        (lambda c: c.distance(1, 2), r"a is a text, not 1 \(int\)"),
+        (lambda c: c.distance("wing", b"wing"), "b is a text, not b'wing'"),
+        (lambda c: c.predict_terms(5), r"text is a text, not 5 \(int\)"),
+        (lambda c: c.predict_terms(doc_id=5), "doc_id is a text, not 5"),
+        (lambda c: c.predict_terms("wing", k="3"), "k is a whole number, not '3'"),
+        (lambda c: c.predict_terms("wing", voters=0.5), "voters is a whole number, not 0.5"),
+        (lambda c: c.predict_terms("wing", by="share"), "by likely or telling, not 'share'"),
+        (lambda c: Filters(size=2.5), "size is a number of terms .* not 2.5"),
+        (lambda c: Filters(min_df="3"), "min_df is a number of documents, at least 1, not '3'"),
+        (lambda c: Filters(max_df="1"), "max_df is a share .* not '1'"),
+    ],
+)
+def test_what_is_of_the_wrong_kind_is_said(notes, ask, message):
+    with pytest.raises(UsageError, match=message):
+        ask(notes)
+
+
+def test_numbers_of_numpy_will_do(notes):
+    made = notes.make_term_graph(filters=Filters(np.int64(1), np.float32(1), np.int32(5)))
+    assert len(made) == 5
+    assert len(notes.related(notes.term_graph().names([0])[0], np.int64(2))) == 2
 
 
 def test_how_many_vote(notes):
     graph = notes.make_term_graph(filters=ALL)
     votes, by = by_hand(notes, graph, NOTES[1], own=1, voters=2)
-    found = notes.predict_terms(doc_id="1", voters=2, k=1000, known=True)
+    found = notes.predict_terms(doc_id="1", voters=2, k=1000, known=True, by="likely")
     voted = {one.name: one.score - one.stepped for one in found if one.documents}
     names = names_of(graph)
     assert voted == pytest.approx({names[node]: 0.75 * votes[node] for node in by})

@@ -1,10 +1,10 @@
-"""Terms on the command line: term-graph, terms, distance, predict-terms."""
+"""Terms on the command line: terms, distance, predict-terms."""
 
 import io
 import json
-import os
 import re
 import sys
+from dataclasses import asdict
 from types import SimpleNamespace
 
 import pytest
@@ -14,7 +14,7 @@ from likewise.app.cli import main
 from likewise.collection.writer import Writer
 from likewise.terms.nearness import Nearness
 
-from .notes import NAMES, NOTES, make_notes, names_of, pair
+from .notes import NAMES, NOTES, make_notes
 
 
 @pytest.fixture(autouse=True, scope="module")
@@ -54,187 +54,15 @@ def stdin(monkeypatch):
     return given
 
 
-# term-graph
-
-
-def test_term_graph_reports_what_it_made(call):
-    code, out, err = call("term-graph", "--min-df", "2", "--max-df", "1")
-    assert (code, err) == (0, "")
-    assert re.fullmatch(
-        r"notes\.lw: graph made, \d+ terms and \d+ pairs within a sentence of 10 documents, "
-        r"\d+\.\d s\n",
-        out,
-    )
-    code, out, _ = call("term-graph", "--within", "document", "--size", "5", "--json")
-    values = json.loads(out)
-    assert values.pop("seconds") >= 0
-    assert values.pop("pairs") > 0
-    assert values == {
-        "folder": "notes.lw",
-        "name": "graph",
-        "kind": "terms",
-        "within": "document",
-        "terms": 5,
-        "mentioned": 5,
-        "documents": 10,
-        "left_out": 0,
-    }
-    assert len(lw.open("notes.lw").term_graph()) == 5
-
-
-@pytest.mark.parametrize("exact", [False, True])
-def test_term_graph_of_names(call, here, exact):
-    (here / "names.txt").write_bytes("\ufeff".encode() + "\r\n".join([*NAMES, "", "..."]).encode())
-    options = ["--exact"] if exact else []
-    code, out, err = call("term-graph", "--names", "names.txt", "--name", "n", *options)
-    assert code == 0
-    assert "n made, 8 names (" in out
-    assert "names without a word that can be searched for: 1" in err
-    graph = lw.open("notes.lw").term_graph("n")
-    assert names_of(graph) == NAMES
-    assert graph.stored.nodes.kind == ("exact" if exact else "words")
-    assert graph.stored.settings.names == "names.txt"
-    # Letter for letter there is no Blunt Body.
-    assert (graph.stored.counted.doc_freqs[1] == 0) == exact
-    assert call("term-graph", "--names", "names.txt", "--quiet")[2] == ""
-
-
-def test_names_from_standard_input(call, stdin):
-    stdin(b"blunt body\nwake\n")
-    code, out, _ = call("term-graph", "--names", "-", "--json")
-    assert code == 0
-    values = json.loads(out)
-    assert (values["kind"], values["terms"], values["pairs"]) == ("words", 2, 1)
-
-
-FINDERS = """\
-import re
-
-def good(text):
-    return re.findall("blunt body|supersonic flow|wake", text)
-
-def a_text(text):
-    return text
-
-def fails(text):
-    raise KeyError("x")
-
-def nothing(text):
-    return []
-
-number = 3
-"""
-
-
-@pytest.fixture
-def finders(here, monkeypatch):
-    monkeypatch.setattr(sys, "path", [*sys.path])
-    for name, source in {
-        "finders_f": FINDERS,
-        "broken_f": "1 / 0",
-        "misspelt_f": "def (",
-        "leaving_f": "import sys; sys.exit(3)",
-    }.items():
-        (here / f"{name}.py").write_text(source)
-        monkeypatch.delitem(sys.modules, name, raising=False)
-
-
-def test_term_graph_of_what_a_function_finds(call, finders):
-    code, out, err = call("term-graph", "--extract", "finders_f:good", "--min-df", "1")
-    assert (code, err) == (0, "")
-    assert "graph made, 3 names and 2 pairs" in out
-    code, out, _ = call("terms", "wake")
-    assert code == 0
-    assert out.split()[1:3] == ["blunt", "body"]
-    # What comes later is searched for the names.
-    lw.open("notes.lw").add([{"id": "new", "text": "a wake in supersonic flow"}])
-    assert pair(lw.open("notes.lw").term_graph(), "wake", "supersonic flow") == 1
-
-
-@pytest.mark.parametrize(
-    ("named", "message"),
-    [
-        ("finders_f", "write it as module:function"),
-        ("finders_f:", "write it as module:function"),
-        (":good", "write it as module:function"),
-        ("finders_f:bad", "has no attribute 'bad'"),
-        ("finders_f:number", "number is no function"),
-        ("nowhere_f:good", "No module named 'nowhere_f'"),
-        (".finders_f:good", "relative import"),
-        ("broken_f:good", "ZeroDivisionError: division by zero"),
-        ("misspelt_f:good", "invalid syntax"),
-        ("leaving_f:good", "SystemExit: 3"),
-        ("finders_f:a_text", "the extractor gave"),
-        ("finders_f:fails", "the extractor failed on document '0': KeyError"),
-        ("finders_f:nothing", "the extractor found no name in 10 documents"),
-        ("\udcff:good", "No module named"),
-    ],
-)
-def test_a_function_that_cannot_be_used(call, finders, named, message):
-    code, out, err = call("term-graph", "--extract", named)
-    assert (code, out) == (2, "")
-    assert message in err
-    assert err.count("\n") == 1
-
-
-def test_graphs_are_dropped(call):
-    call("term-graph", "--name", "one")
-    call("term-graph", "--name", "two")
-    assert call("term-graph", "--drop", "--name", "two") == (
-        0,
-        "notes.lw: the graph two was removed\n",
-        "",
-    )
-    assert lw.open("notes.lw").term_graph().stored.name == "one"
-    assert json.loads(call("term-graph", "--drop", "--name", "one", "--json")[1]) == {
-        "dropped": "one"
-    }
-    assert lw.open("notes.lw").snapshot.manifest.models == ()
-    assert not [*lw.open("notes.lw").snapshot.manifest.derived]
-
-
-def test_graphs_and_models_have_names_of_their_own(call):
-    assert call("fit", "--model", "lsi(topics=3)", "--name", "both")[0] == 0
-    code, _, err = call("term-graph", "--name", "both")
-    assert code == 2
-    assert "'both' is the name of a model of kind subspace; give another name" in err
-    code, _, err = call("term-graph", "--drop", "--name", "both")
-    assert code == 2
-    assert call("term-graph")[0] == 0
-    code, _, err = call("term-graph", "--drop", "--name", "both")
-    assert code == 2
-    assert "no term graph 'both'" in err
-    code, _, err = call("fit", "--model", "lsi(topics=2)", "--name", "graph")
-    assert code == 2
-    assert "'graph' is the name of a graph of terms" in err
-    assert call("topics", "--model", "graph")[0] == 2
-    assert call("decompose", "--id", "1", "--model", "graph")[0] == 2
-    assert call("like", "--id", "1")[0] == 0
-    assert call("info", "--check")[0] == 0
-    assert "ageing" not in call("info")[1]
-
-
-def test_names_that_are_no_text(call, here):
-    """Bytes of the command line that are not UTF-8."""
-    assert call("term-graph", "--name", "x\udcff")[0] == 0
-    assert call("terms", "wing", "--graph", "x\udcff")[0] == 0
-    assert call("term-graph", "--drop", "--name", "x\udcff")[0] == 0
-    file = here / "\udcff.txt"
-    try:
-        file.write_text("wing\nwake")
-    except OSError:
-        pytest.skip("the file system wants names that are text")
-    assert call("term-graph", "--names", os.fspath(file))[0] == 0
-
-
 # terms
 
 
 def test_terms_prints_a_table(call):
     call("term-graph")
     code, out, err = call("terms", "Hinges", "panel", "yeti", "-k", "4")
-    assert (code, err) == (0, "likewise: not in the graph: yeti\n")
-    lines = out.splitlines()
+    assert (code, err) == (0, "likewise: not in the graph: yeti (in no document)\n")
+    heading, *lines = out.splitlines()
+    assert heading.split() == ["term", "similarity", "through"]
     assert [line.split()[0] for line in lines] == ["1", "2", "3", "4"]
     expected = lw.open("notes.lw").related("Hinges panel yeti", 4)
     for line, one in zip(lines, expected, strict=True):
@@ -259,8 +87,10 @@ def test_terms_as_json(call):
     )
     assert values["text"] == "wings yeti"
     assert values["graph"] == "n"
-    assert values["nearness"] == str(nearness)
-    assert (values["asked"], values["unknown"]) == (["wing"], ["yeti"])
+    assert values["nearness"] == asdict(nearness)
+    assert values["nearness"]["kernel"] == "diffusion(variance=2)"
+    assert values["asked"] == ["wings"]
+    assert values["unknown"] == [{"word": "yeti", "reason": "in no document"}]
     expected = lw.open("notes.lw").term_graph("n", nearness).nearest("wings yeti", 3)
     assert len(expected) == 3
     for one, found in zip(expected, values["terms"], strict=True):
@@ -268,6 +98,7 @@ def test_terms_as_json(call):
         assert found["name"] == one.name
         assert found["distance"] == pytest.approx(one.distance)
         assert found["through"] == [link._asdict() for link in one.through]
+        assert {*found["through"][0]} == {"node", "name", "part"}
         assert found["path"] == [*one.path]
 
 
@@ -320,10 +151,10 @@ def test_terms_are_drawn(call, here):
     call("term-graph")
     code, out, err = call("terms", "supersonic", "flow", "--plot", "near", "-k", "8")
     assert code == 0
-    assert len(out.splitlines()) == 8
+    assert len(out.splitlines()) == 9
     assert err == "likewise: the figure is in near.svg and near.png\n"
     drawn = (here / "near.svg").read_text("utf-8")
-    for line in out.splitlines():
+    for line in out.splitlines()[1:]:
         assert line.split()[1] in drawn
     assert (here / "near.png").read_bytes().startswith(b"\x89PNG")
     # One that nothing is connected with is drawn alone.
@@ -340,14 +171,15 @@ def test_distance_prints_both_texts(call):
     code, out, err = call("distance", "Heat transfer, yeti", "a wing")
     assert (code, err) == (0, "")
     lines = [line.split(maxsplit=1) for line in out.splitlines()]
-    assert [name for name, _ in lines] == ["a", "b", "similarity", "distance", "through"]
-    assert {*lines[0][1].partition("   ")[0].split(", ")} == {"heat", "transfer"}
-    assert lines[0][1].endswith("not in the graph: yeti")
-    assert lines[1][1] == "wing"
+    assert [name for name, _ in lines] == ["a", "b", "similarity", "distance", "cosine", "through"]
+    assert {*lines[0][1].partition("   ")[0].split(", ")} == {"Heat", "transfer"}
+    assert lines[0][1].endswith("not in the graph: yeti (in no document)")
+    assert lines[1][1] == "wing   not in the graph: a (a stop word or too short)"
     found = lw.open("notes.lw").distance("Heat transfer, yeti", "a wing")
     assert float(lines[2][1]) == pytest.approx(found.similarity, rel=1e-3)
     assert float(lines[3][1]) == pytest.approx(found.distance, rel=1e-3)
-    assert lines[4][1].startswith(f"{found.through[0].name} ")
+    assert float(lines[4][1]) == pytest.approx(found.cosine, rel=1e-3)
+    assert lines[5][1].startswith(f"{found.through[0].name} ")
 
 
 def test_distance_as_json(call):
@@ -360,6 +192,7 @@ def test_distance_as_json(call):
         "nearness",
         "similarity",
         "distance",
+        "cosine",
         "a",
         "b",
         "unknown_a",
@@ -367,8 +200,10 @@ def test_distance_as_json(call):
         "through",
     ]
     assert (values["a"], values["b"]) == (["heat"], ["gnu"])
-    assert (values["unknown_a"], values["unknown_b"]) == (["yeti"], [])
-    assert (values["similarity"], values["through"]) == (0, [])
+    assert values["unknown_a"] == [{"word": "yeti", "reason": "in no document"}]
+    assert values["unknown_b"] == []
+    assert values["nearness"] == asdict(Nearness())
+    assert (values["similarity"], values["cosine"], values["through"]) == (0, 0, [])
     assert values["distance"] > 0
 
 
@@ -388,7 +223,7 @@ def test_distance_of_files(call, here, stdin):
         assert json.loads(call("distance", *way, "--json")[1]) == expected
     code, out, _ = call("distance", "--doc-a", "a.txt", "--doc-b", "a.txt")
     assert code == 0
-    assert "  distance  0\n" in out
+    assert "  distance  0\n    cosine  1\n" in out
 
 
 # predict-terms
@@ -396,10 +231,11 @@ def test_distance_of_files(call, here, stdin):
 
 def test_predict_terms_prints_a_table(call, here, stdin):
     call("term-graph")
-    code, out, err = call("predict-terms", "--id", "1", "-k", "6")
+    code, out, err = call("predict-terms", "--id", "1", "-k", "6", "--by", "likely")
     assert (code, err) == (0, "")
-    lines = out.splitlines()
-    expected = lw.open("notes.lw").predict_terms(doc_id="1", k=6)
+    heading, *lines = out.splitlines()
+    assert heading.split() == ["term", "share", "found"]
+    expected = lw.open("notes.lw").predict_terms(doc_id="1", k=6, by="likely")
     assert len(lines) == 6
     for line, one in zip(lines, expected, strict=True):
         assert line.split()[1] == one.name
@@ -417,8 +253,29 @@ def test_predict_terms_prints_a_table(call, here, stdin):
 
 def test_what_came_along_the_graph_alone(call):
     call("term-graph", "--min-df", "1", "--max-df", "1")
-    out = call("predict-terms", "--text", "zebra and okapi layers", "-k", "1000")[1]
+    out = call("predict-terms", "--text", "zebra and okapi layers", "-k", "1000", "--by", "likely")[
+        1
+    ]
     assert "along the graph alone" in out
+
+
+def test_telling_terms_are_those_of_words(call, here):
+    call("term-graph")
+    (here / "names.txt").write_text("\n".join(NAMES))
+    call("term-graph", "--names", "names.txt")
+    code, out, _ = call("predict-terms", "--id", "1")
+    assert (code, out) == (0, call("predict-terms", "--id", "1", "--by", "telling")[1])
+    heading, *lines = out.splitlines()
+    assert heading.split() == ["term", "telling", "share", "found"]
+    expected = lw.open("notes.lw").predict_terms(doc_id="1")
+    for line, one in zip(lines, expected, strict=True):
+        _, name, score, share, *_ = line.split()
+        assert name == one.name
+        assert float(score) == pytest.approx(one.score, rel=1e-3)
+        assert float(share.rstrip("%")) == pytest.approx(100 * one.share, abs=1e-3)
+    of_names = ["predict-terms", "--id", "1", "--graph", "names"]
+    assert call(*of_names)[1] == call(*of_names, "--by", "likely")[1]
+    assert call(*of_names)[1].split()[:3] == ["term", "share", "found"]
 
 
 def test_predict_terms_as_json(call):
@@ -427,8 +284,9 @@ def test_predict_terms_as_json(call):
     assert code == 0
     expected = lw.open("notes.lw").predict_terms(doc_id="1", k=3)
     for found, one in zip(json.loads(out), expected, strict=True):
-        assert [*found] == ["name", "score", "documents", "stepped"]
+        assert [*found] == ["name", "score", "share", "documents", "stepped"]
         assert (found["name"], found["score"]) == (one.name, pytest.approx(one.score))
+        assert found["share"] == pytest.approx(one.share)
         assert found["documents"] == [{"id": doc, "part": part} for doc, part in one.documents]
 
 
@@ -529,6 +387,7 @@ def test_files_that_cannot_be_read(call, here, arguments):
         ["terms", "wing", "--damping", "x"],
         ["predict-terms"],
         ["predict-terms", "--id", "1", "--text", "wing"],
+        ["predict-terms", "--id", "1", "--by", "share"],
     ],
 )
 def test_options_that_are_none(call, arguments):

@@ -81,7 +81,19 @@ def test_terms_are_found_again_by_their_numbers():
     assert Nodes(TERMS).nodes_of(np.array([3])).tolist() == [-1]
 
 
-@pytest.mark.parametrize("wrong", [{"min_df": 0}, {"max_df": 0}, {"max_df": 1.5}, {"size": -1}])
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        {"min_df": 0},
+        {"min_df": 1.5},
+        {"max_df": 0},
+        {"max_df": 1.5},
+        {"max_df": "all"},
+        {"size": -1},
+        {"size": 2.5},
+        {"size": True},
+    ],
+)
 def test_filters_that_make_no_sense(wrong):
     with pytest.raises(UsageError, match=next(iter(wrong))):
         Filters(**wrong)
@@ -107,13 +119,53 @@ def test_names_by_their_words(papers):
     given_names = ["Supersonic Flows", "the", "wing", "flow", "WINGS", "", " Heat of Transfer "]
     nodes = read_names(papers, given_names)
     assert nodes.kind == WORDS
-    assert nodes.texts == ("Supersonic Flows", "wing", "flow", "Heat of Transfer")
-    assert nodes.n_left_out == 1
-    found = nodes.find(papers, "A wing in supersonic flow; flow over the wing. Heat to transfer.")
+    assert nodes.texts == ("Supersonic Flows", "the", "wing", "flow", "Heat of Transfer")
+    assert (nodes.left_out, nodes.merged) == ((), (("WINGS", "wing"),))
+    found = nodes.find(papers, "A wing in supersonic flow; flow over wings. Heat OF transfers.")
     assert nodes.names(papers, found) == ["wing", "Supersonic Flows", "flow", "Heat of Transfer"]
-    assert nodes.find(papers, "Supersonic! Flow.").tolist() == [2]
+    # A stop word is a word of a name as good as any.
+    assert nodes.find(papers, "Heat to transfer.").tolist() == []
+    assert nodes.find(papers, "Supersonic! Flow.").tolist() == [3]
     numbers = papers.find_terms(["wing", "flow"]).tolist()
-    assert nodes.term_numbers(papers).tolist() == [-1, *numbers, -1]
+    assert nodes.term_numbers(papers).tolist() == [-1, -1, *numbers, -1]
+
+
+CELLS = [
+    Document("a", "", "The T cell binds IL-2. The b cell binds IL 4! A cell"),
+    Document("b", "", "T cells bind IL-4."),
+    Document("c", "", "A vitamin of IL. The cell of T."),
+]
+
+
+@pytest.mark.parametrize("exact", [False, True])
+def test_short_words_and_numbers_tell_names_apart(tmp_path, exact):
+    c = made_of(tmp_path / "c", CELLS)
+    names = ["T cell", "B cell", "IL-2", "IL-4", "cell"]
+    nodes = read_names(c, names, exact=exact)
+    assert nodes.texts == tuple(names)
+    assert (nodes.left_out, nodes.merged) == ((), ())
+    seen = [
+        [nodes.names(c, nodes.find(c, sentence)) for sentence in sentences(document.text)]
+        for document in CELLS
+    ]
+    if exact:
+        first = [["T cell", "IL-2"], ["cell", "IL-4"], ["cell"]]
+        assert seen == [first, [["IL-4"]], [[], ["cell"]]]
+    else:
+        first = [["T cell", "IL-2"], ["B cell", "IL-4"], ["cell"]]
+        assert seen == [first, [["T cell", "IL-4"]], [[], ["cell"]]]
+    assert nodes.term_numbers(c).tolist() == [-1] * 4 + c.find_terms(["cell"]).tolist()
+
+
+def test_names_that_come_to_the_same_words_are_said_once(papers):
+    given_names = ["C", "C++", "C#", "c", "C++", " C++ ", "C", "...", "...", "Wing", "wings"]
+    nodes = read_names(papers, given_names, exact=True)
+    assert nodes.texts == ("C", "c", "Wing", "wings")
+    assert nodes.merged == (("C++", "C"), ("C#", "C"))
+    assert nodes.left_out == ("...",)
+    nodes = read_names(papers, given_names)
+    assert nodes.texts == ("C", "Wing")
+    assert nodes.merged == (("C++", "C"), ("C#", "C"), ("c", "C"), ("wings", "Wing"))
 
 
 def test_names_letter_for_letter(papers):
@@ -122,7 +174,8 @@ def test_names_letter_for_letter(papers):
     )
     assert nodes.kind == EXACT
     assert nodes.texts == ("CAT", "TP53", "TNF-alpha", "β-Catenin")
-    assert nodes.n_left_out == 1
+    assert nodes.left_out == ("...",)
+    assert nodes.merged == (("TNF alpha", "TNF-alpha"),)
     assert nodes.find(papers, "a cat, tp53").tolist() == []
     assert nodes.find(papers, "(TP53/CAT), TNF–alpha").tolist() == [1, 0, 2]
     assert nodes.find(papers, "→β‑Catenin, β-catenin").tolist() == [3]
@@ -193,11 +246,13 @@ def test_no_names(papers):
         with pytest.raises(UsageError, match="no names"):
             read_names(papers, names)
     with pytest.raises(UsageError, match="2 names, and words"):
-        read_names(papers, ["the", "of"])
+        read_names(papers, ["--", "..."])
     with pytest.raises(UsageError, match="not the text 'wing'"):
         read_names(papers, "wing")
     with pytest.raises(UsageError, match="not 7"):
         read_names(papers, ["wing", 7])
+    with pytest.raises(UsageError, match="a list of texts, not 7"):
+        read_names(papers, 7)
 
 
 # Extractors
@@ -212,7 +267,7 @@ def test_an_extractor_gives_names_the_most_frequent_first(papers):
         papers, lambda text: [*capitals(text), "", " ", "--"] + ["wing"] * ("wing" in text)
     )
     assert nodes.texts == ("CAT", "TP53", "wing")
-    assert nodes.n_left_out == 1
+    assert (nodes.left_out, nodes.merged) == (("--",), ())
     assert nodes.kind == EXACT
     keys, bounds, found, where, within = nodes.heard
     assert keys.tolist() == sorted(key_of(text.encode()) for text in contents())
@@ -224,6 +279,22 @@ def test_an_extractor_gives_names_the_most_frequent_first(papers):
 
 def contents():
     return ["The CAT gene\n\n" + PAPERS[0].text, *(d.text for d in PAPERS[1:])]
+
+
+def test_what_an_extractor_finds_twice_is_said_once(papers):
+    found = ["TNF-a", " TNF-a", "TNF a", "TNF-a ", "TNF a", "TNF/a", "?", "? "]
+
+    def extract(text):
+        return found + ["rare one", "rare-one"] * ("CAT" in text)
+
+    nodes = extract_nodes(papers, extract, within="document")
+    assert nodes.texts == ("TNF-a", "rare one")
+    assert nodes.merged == (("TNF a", "TNF-a"), ("TNF/a", "TNF-a"), ("rare-one", "rare one"))
+    assert nodes.left_out == ("?",)
+    # Of what is no node nothing is said.
+    nodes = extract_nodes(papers, extract, within="document", min_df=2)
+    assert nodes.texts == ("TNF-a",)
+    assert nodes.merged == (("TNF a", "TNF-a"), ("TNF/a", "TNF-a"))
 
 
 def test_an_extractor_of_documents_gets_whole_texts(papers):

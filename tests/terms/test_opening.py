@@ -46,11 +46,12 @@ def test_where_none_is_stored_one_is_counted(folder):
     assert not has_graph(snapshot)
 
 
-def test_the_graph_made_last_or_one_by_name(folder):
+def test_the_graph_called_so_or_one_by_name(folder):
     store(folder)
     snapshot = store(folder, "second", GraphSettings("document"))
     assert has_graph(snapshot)
-    assert open_graph(snapshot).stored.name == "second"
+    assert open_graph(snapshot).stored.name == "graph"
+    assert open_graph(snapshot, "second").stored.settings.within == "document"
     assert open_graph(snapshot, "graph").stored.settings.within == "sentence"
     with pytest.raises(UsageError, match=r"no term graph 'third'.*there is graph, second"):
         open_graph(snapshot, "third")

@@ -9,13 +9,14 @@ from hypothesis import strategies as st
 
 from likewise import notation
 from likewise.errors import UsageError
+from likewise.terms.mentioning import Unknown
 from likewise.terms.nearness import Nearness
 from likewise.terms.nodes import WORDS, Filters, Nodes, choose_nodes, read_names
 from likewise.terms.related import TermGraph
 from likewise.terms.store import GraphSettings, Stored
 
 from .counts_in_python import made_of
-from .graphs import dense
+from .graphs import dense, zipf_graph
 from .test_weights import counted_of
 
 ALL = Filters(min_df=1, max_df=1)
@@ -208,6 +209,33 @@ def test_equals_come_in_the_order_of_nodes(drawn):
     assert [one.name for one in found] == ["w0", "w1", "w3"]
 
 
+def test_a_noisy_sketch_does_not_hide_the_nearest(snapshot):
+    """The nearest by diffusion, where what tells them apart is less than the sketch is off by."""
+    graph = zipf_graph(1200, degree=30)
+    nodes = Nodes(WORDS, texts=tuple(f"w{i}" for i in range(len(graph))))
+    stored = Stored(snapshot, None, nodes, GraphSettings(names="a list"))
+
+    def ask(route):
+        nearness = Nearness("diffusion(variance=0.2)", "combinatorial", route=route)
+        one = TermGraph(stored, nearness)
+        vars(one).update(graph=graph, rarity=np.ones(len(graph)))
+        return one
+
+    exact, sketched = ask("spectrum"), ask("chebyshev")
+    own = sketched.kernel
+    asked, diagonal_of = [], own.diagonal_of
+    own.diagonal_of = lambda nodes: asked.append(len(nodes)) or diagonal_of(nodes)
+    for text in ("w5", "w300", "w11, w640", "w1100"):
+        expected, found = (one.nearest(text, 20, parts=0) for one in (exact, sketched))
+        assert [one.node for one in found] == [one.node for one in expected]
+        assert [one.distance for one in found] == pytest.approx(
+            [one.distance for one in expected], rel=1e-3
+        )
+        # More than without errors, and not without end.
+        assert 40 < sum(asked) <= 168
+        asked.clear()
+
+
 # By what
 
 
@@ -345,9 +373,76 @@ def test_two_texts_are_near_through_terms(graph, laplacian):
     assert (apart.similarity, apart.through) == (0, ())
 
 
+@pytest.mark.parametrize("sets", ["mean", "collapse"])
+@pytest.mark.parametrize("nearness", NEARNESSES, ids=str)
+def test_parts_of_two_texts_add_up(graph, nearness, sets):
+    one = graph(**vars(nearness) | {"sets": sets})
+    for a, b in (
+        ("wing flow", "bread flour"),
+        ("bread flour", "wing flow"),
+        ("wing", "heat oven flutter"),
+        ("heat oven flutter", "wing"),
+        ("wing flow", "flow heat"),
+        ("wing gnu", "zebra flour"),
+        ("okapi", "okapi"),
+        ("okapi wing", "flow, okapi"),
+    ):
+        found = one.between(a, b, parts=100)
+        assert found.similarity != 0
+        assert total(found) == pytest.approx(found.similarity, rel=1e-6)
+
+
+@given(
+    has=st.lists(st.lists(st.booleans(), min_size=7, max_size=7), min_size=1, max_size=9),
+    order=st.permutations(range(7)),
+    cuts=st.tuples(st.integers(1, 3), st.integers(1, 3)),
+    shared=st.integers(0, 2),
+    sets=st.sampled_from(["mean", "collapse"]),
+    laplacian=st.sampled_from(LAPLACIANS),
+    kernel=st.sampled_from(["resistance(eps=0.01)", "diffusion(variance=0.5)"]),
+)
+def test_parts_of_two_sets_add_up_on_any_graph(drawn, has, order, cuts, shared, sets, **options):
+    one = drawn(has, weights="counts", sets=sets, **options)
+    a, b = order[: cuts[0]], order[max(cuts[0] - shared, 0) : sum(cuts)]
+    found = one.between(*(", ".join(f"w{i}" for i in some) for some in (a, b)), parts=100)
+    assert total(found) == pytest.approx(found.similarity, rel=1e-6, abs=1e-9)
+
+
+@pytest.mark.parametrize("nearness", NEARNESSES, ids=str)
+def test_the_cosine_of_two_texts(graph, nearness):
+    one = graph(**vars(nearness))
+    kernel, _ = plain(one)
+    for a, b in (("wing", "flow"), ("wing flow heat", "oven"), ("wing", "gnu"), ("okapi", "okapi")):
+        left, right = (one.mentioned(text).members for text in (a, b))
+        gram = [
+            [x.weights @ kernel[np.ix_(x.nodes, y.nodes)] @ y.weights for y in (left, right)]
+            for x in (left, right)
+        ]
+        expected = gram[0][1] / np.sqrt(gram[0][0] * gram[1][1])
+        found = one.between(a, b)
+        assert found.cosine == pytest.approx(expected, rel=1e-6, abs=1e-12)
+        assert one.between(b, a).cosine == found.cosine
+
+
+@pytest.mark.parametrize("sets", ["mean", "collapse", "nystrom"])
+@pytest.mark.parametrize("laplacian", LAPLACIANS)
+def test_a_text_of_any_length_is_as_near_to_itself(graph, laplacian, sets):
+    one = graph(laplacian=laplacian, sets=sets)
+    every = "wing flow flutter heat bread oven"
+    for text in ("wing", "wing heat", every):
+        assert one.between(text, text).cosine == pytest.approx(1, abs=1e-9)
+    for text in ("wing", "heat oven", "gnu"):
+        assert -1 <= one.between(text, "flour flutter").cosine < 1
+    assert one.between("wing", "gnu").cosine == pytest.approx(0, abs=1e-9)
+
+
 def test_what_two_texts_mention(graph):
     found = graph().between("Wings and unicorns", "hot bread")
-    assert (found.a.unknown, found.b.unknown) == (("unicorns",), ("hot",))
+    assert found.a.unknown == (
+        Unknown("unicorns", "in no document"),
+        Unknown("and", "a stop word or too short"),
+    )
+    assert found.b.unknown == (("hot", "in no document"),)
     assert len(found.a.members.nodes) == len(found.b.members.nodes) == 1
 
 
@@ -359,17 +454,18 @@ def test_a_text_is_its_terms_weighed_by_idf(graph):
     df = {"wing": 3, "okapi": 1}
     idf = {word: np.log(1 + (9 - n + 0.5) / (n + 0.5)) for word, n in df.items()}
     members, unknown = one.mentioned("The okapi's wings, wings, wings")
-    assert unknown == ()
+    assert [one.word for one in unknown] == ["The", "s"]
     names = one.names(members.nodes)
     expected = {word: idf[word] / sum(idf.values()) for word in df}
     assert dict(zip(names, members.weights, strict=True)) == pytest.approx(expected)
 
 
 def test_unknown_words_are_told(graph):
-    # Stop words are no words that one could know.
+    # Stop words are no words that one could know: they come last.
     assert graph().mentioned("The wings of Unicorns, and a manticore").unknown == (
-        "unicorns",
-        "manticore",
+        ("Unicorns", "in no document"),
+        ("manticore", "in no document"),
+        *((word, "a stop word or too short") for word in ("The", "of", "and", "a")),
     )
 
 
@@ -389,8 +485,12 @@ def test_names_say_where_they_come_from(snapshot):
     one = TermGraph(Stored(snapshot, None, nodes, GraphSettings(names="names.txt")))
     with pytest.raises(UsageError, match=r"it has 3 that come from names\.txt"):
         one.nearest("bread")
-    # A gazetteer does not say which of a text's words it does not know.
-    assert one.mentioned("Unicorns: heat; wings flutter").unknown == ()
+    # A gazetteer does not speak of stop words, some of which stand in its names.
+    found = one.mentioned("Unicorns of unheard: heat; wings flutter").unknown
+    assert found == (
+        ("Unicorns", "not a name of the graph"),
+        ("unheard", "not a name of the graph"),
+    )
     assert one.names(one.mentioned("Unicorns: heat; wings flutter").members.nodes) == [
         "wing flutter",
         "heat",
@@ -473,6 +573,17 @@ def test_among_terms_by_hand(graph):
         ({"damping": float("nan")}, r"damping is a number from 0 to 1e\+06, not nan"),
         ({"damping": float("inf")}, r"damping is a number from 0 to 1e\+06, not inf"),
         ({"least": 0}, "least is a number of documents, at least 1, not 0"),
+        ({"least": 1.5}, r"least is a whole number, not 1.5 \(float\); without a word it is 1"),
+        ({"least": "2"}, r"least is a whole number, not '2' \(str\)"),
+        ({"least": True}, r"least is a whole number, not True \(bool\)"),
+        ({"least": None}, r"least is a whole number, not None \(NoneType\)"),
+        ({"damping": "x"}, r"damping is a number, not 'x' \(str\)"),
+        ({"damping": False}, r"damping is a number, not False"),
+        ({"damping": 1j}, r"damping is a number, not 1j"),
+        ({"kernel": 5}, r"kernel is a text, not 5 \(int\); without a word it is 'resistance'"),
+        ({"kernel": None}, r"kernel is a text, not None"),
+        ({"sets": ["mean"]}, r"sets is a text, not \['mean'\] \(list\)"),
+        ({"by": None}, r"by is a text, not None \(NoneType\); without a word it is ''"),
     ],
 )
 def test_a_nearness_that_cannot_be_is_refused(options, message):
@@ -480,8 +591,21 @@ def test_a_nearness_that_cannot_be_is_refused(options, message):
         Nearness(**options)
 
 
+def test_numbers_of_numpy_are_numbers():
+    found = Nearness(least=np.int64(2), damping=np.float32(0.5))
+    assert found == Nearness(least=2, damping=0.5)
+    assert Nearness(damping=2) == Nearness(damping=2.0)
+
+
 @pytest.mark.parametrize(
-    "nearness", [Nearness(), Nearness(weights="npmi", damping=0.5, least=2, by="distance")]
+    "nearness",
+    [
+        Nearness(),
+        Nearness(weights="npmi", damping=0.5, least=2, by="distance"),
+        Nearness(kernel="walk(alpha=2,steps=3)", least=2),
+        *NEARNESSES,
+    ],
+    ids=str,
 )
 def test_a_nearness_is_read_as_it_is_written(nearness):
     assert notation.read(str(nearness), {"nearness": Nearness}, what="nearness") == nearness

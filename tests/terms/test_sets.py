@@ -7,6 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from scipy import sparse
+from threadpoolctl import threadpool_limits
 
 from likewise.errors import UsageError
 from likewise.terms.graph import Graph
@@ -138,6 +139,116 @@ def test_closed_form_is_the_resistance_of_the_collapsed_graph(drawn):
     np.testing.assert_allclose(metric.distances(a)[rest], expected, rtol=1e-6)
 
 
+@given(two_sets, st.sampled_from([1.0, 0.1, 1e-3]))
+def test_the_weights_of_a_collapse_give_its_kernel(drawn, epsilon):
+    n, seed, order, cut, end = drawn
+    a, b = order[:cut], order[cut : max(end, cut + 1)]
+    weights = random_weights(seed, n)
+    matrix = resistance(weights, epsilon=epsilon)
+    metric = SetMetric(Dense(matrix), "collapse")
+    merged, sizes, rest = collapsed(weights, a, b)
+    both = resistance(merged, sizes, epsilon)
+
+    left, right = metric.pairing(a, b)
+    column = matrix[:, left.nodes] @ left.weights
+    np.testing.assert_allclose(column[a], both[0, 0], rtol=1e-7)
+    np.testing.assert_allclose(column[b], both[0, 1], rtol=1e-7)
+    np.testing.assert_allclose(column[rest], both[0, 2:], rtol=1e-7)
+    assert right.weights @ column[right.nodes] == pytest.approx(both[0, 1], rel=1e-7)
+    # Nothing is near by itself.
+    placed = dict(zip(left.nodes.tolist(), left.weights.tolist(), strict=True))
+    assert sum(placed[node] for node in b) == pytest.approx(0, abs=1e-9)
+
+    cosine = both[0, 1] / np.sqrt(both[0, 0] * both[1, 1])
+    assert metric.cosine(a, b) == pytest.approx(cosine, rel=1e-9)
+    lean = metric.leaning(a)
+    np.testing.assert_allclose(
+        matrix[:, lean.nodes] @ lean.weights, metric.similarities(a), rtol=1e-9
+    )
+
+
+@given(two_sets, st.sampled_from(HOW))
+def test_cosines(drawn, how):
+    n, seed, order, cut, end = drawn
+    a, b = order[:cut], order[max(cut - 1, 0) : end] or order[-1:]
+    metric = metrics(seed, n)[how]
+    assert metric.cosine(a, a) == pytest.approx(1, abs=1e-12)
+    assert -1 <= metric.cosine(a, b) == metric.cosine(b, a) <= 1
+    if how != "collapse":
+        own = [metric.similarity(s, s) for s in (a, b)]
+        expected = metric.similarity(a, b) / np.sqrt(own[0] * own[1])
+        assert metric.cosine(a, b) == pytest.approx(expected, abs=1e-12)
+        np.testing.assert_array_equal(metric.leaning(a), term_set(a, n))
+
+
+@pytest.mark.parametrize("how", ["mean", "nystrom"])
+def test_nothing_has_no_direction(how):
+    nothing = Dense(np.diag([1.0, 0.0, 1.0]))
+    spectrum = Spectrum(np.zeros(3), np.eye(3))
+    heights = np.array([1.0, 0.0, 1.0])
+    metric = SetMetric(nothing, how, spectrum=spectrum, transform=lambda v: heights)
+    assert metric.cosine(0, 1) == metric.cosine(1, 1) == metric.cosine(0, 2) == 0
+    assert metric.cosine(0, 0) == 1
+    assert metric.cosine([0, 1], [0]) == pytest.approx(1)
+
+
+def test_large_sets_are_not_collapsed(monkeypatch):
+    monkeypatch.setattr("likewise.terms.collapse._LARGEST", 3)
+    metric = metrics(0, 9)["collapse"]
+    large, small = range(4), [7, 8]
+    for ask in (
+        metric.similarities,
+        metric.distances,
+        metric.leaning,
+        lambda s: metric.distance(s, small),
+        lambda s: metric.similarity(small, s),
+        lambda s: metric.similarity(0, s),
+        lambda s: metric.cosine(s, small),
+        lambda s: metric.pairing(s, small),
+    ):
+        with pytest.raises(UsageError, match=r"set of 4 terms .* at most 3: use sets=mean"):
+            ask(large)
+        ask(range(3))
+
+
+def test_a_set_of_two_thousand_terms_is_the_largest():
+    metric = SetMetric(Dense(np.eye(2001)), "collapse")
+    assert metric.similarity(range(2000), 2000) == 0
+    with pytest.raises(UsageError, match=r"set of 2,001 terms is too large .* at most 2,000"):
+        metric.similarities(range(2001))
+
+
+def test_the_columns_of_two_sets_are_asked_for_once():
+    metric = metrics(2, 9)["collapse"]
+    asked, block = [], metric.kernel.block
+    metric.kernel.block = lambda nodes: asked.append(nodes.tolist()) or block(nodes)
+    before = metric.distance([0, 1], [4, 5])
+    metric.similarity([0, 1], [4, 5]), metric.cosine([4, 5], [0, 1])
+    metric.pairing([4, 5], [0, 1])
+    assert asked == [[0, 1, 4, 5]]
+    metric.distance([0, 1], [4, 6])
+    assert metric.distance([0, 1], [4, 5]) == before
+    assert len(asked) == 3
+
+
+@pytest.mark.parametrize("how", HOW)
+def test_threads_of_blas_do_not_change_the_bits(how):
+    kernel = make_kernel(graph_of(random_weights(3, 700, 0.05)), Diffusion(1.0), route="spectrum")
+    a, b = range(0, 500, 2), {i: 1.0 + i for i in range(1, 600, 2)}
+
+    def ask():
+        metric = SetMetric(kernel, how)
+        found = [metric.similarity(a, b), metric.distance(a, b), metric.cosine(a, b)]
+        arrays = [metric.distances(a), metric.similarities(b), metric.pairing(a, b)[0].weights]
+        return [*found, *(np.ascontiguousarray(part).tobytes() for part in arrays)]
+
+    answers = []
+    for threads in (1, 2, 4):
+        with threadpool_limits(threads, user_api="blas"):
+            answers.append(ask())
+    assert answers[0] == answers[1] == answers[2]
+
+
 def test_a_known_circuit():
     # Two resistors of one ohm in a row; with the outer ends short-circuited they are parallel.
     weights = np.array([[0, 1, 0], [1, 0, 1], [0, 1, 0]], float)
@@ -257,8 +368,8 @@ def test_a_set_of_one_is_its_term(seed, how):
 @pytest.mark.parametrize("how", HOW)
 @pytest.mark.parametrize("cells", [1, 40, 1 << 20])
 def test_many_sets_at_once_are_each_alone(how, cells, monkeypatch):
-    monkeypatch.setattr("likewise.terms.sets._CELLS", cells)
-    monkeypatch.setattr("likewise.terms.sets._BLOCK", cells)
+    monkeypatch.setattr("likewise.terms.collapse._CELLS", cells)
+    monkeypatch.setattr("likewise.terms.collapse._BLOCK", cells)
     metric = metrics(5, 8)[how]
     sets = [3, [0, 1], {4: 1.0, 2: 0.5}, [7, 0, 5], [1, 1, 6]]
     for many, alone in (

@@ -1,7 +1,9 @@
 """Do graphs stay with their collection, whatever happens to it?"""
 
+import dataclasses
 import os
 import random
+import shutil
 import signal
 
 import numpy as np
@@ -10,10 +12,11 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from likewise.collection.build import Resources
+from likewise.collection.files import write_array
 from likewise.collection.manifest import GRAPH
-from likewise.collection.snapshot import DERIVED, open_snapshot
+from likewise.collection.snapshot import DERIVED, MODELS, open_snapshot
 from likewise.collection.writer import Writer, build, create
-from likewise.errors import DamagedError, FormatError, UsageError
+from likewise.errors import CollectionError, DamagedError, FormatError, UsageError
 from likewise.records import Document
 from likewise.terms import counting, store
 from likewise.terms.extracting import extract_nodes
@@ -26,6 +29,7 @@ from likewise.terms.store import (
     open_counts,
     store_graph,
 )
+from likewise.text.analysis import Analyzer
 
 from .counts_in_python import as_plain, by_terms, count, made_of, matches, same_bits
 
@@ -103,9 +107,11 @@ def test_a_graph_comes_back_as_it_was_stored(folder):
 
 @pytest.mark.parametrize("exact", [False, True])
 def test_names_come_back_as_they_were_stored(folder, exact):
-    nodes = read_names(open_snapshot(folder), ["Alpha", "beta", "gamma δelta", "..."], exact=exact)
+    names = ["Alpha", "beta", "gamma δelta", "...", "gamma-δelta"]
+    nodes = read_names(open_snapshot(folder), names, exact=exact)
+    assert (nodes.left_out, nodes.merged) == (("...",), (("gamma-δelta", "gamma δelta"),))
     stored = put(folder, nodes, GraphSettings(names="names.txt"))
-    for part in ("kind", "texts", "n_left_out", "heard"):
+    for part in ("kind", "texts", "left_out", "merged", "heard"):
         assert getattr(stored.nodes, part) == getattr(nodes, part)
     assert stored.settings.names == "names.txt"
     assert stored.counted.doc_freqs.tolist() == [1 if exact else 3, 3, 0]
@@ -124,11 +130,16 @@ def test_graphs_have_names(folder):
     put(folder)
     put(folder, settings=GraphSettings("document"), name="other")
     c = open_snapshot(folder)
-    assert open_counts(c).name == "other"
+    # Without a name it is the one called so, else the one made last.
+    assert open_counts(c).name == "graph"
     assert open_counts(c, "graph").settings.within == "sentence"
     assert find_graph(c, "other").kind == GRAPH
     with pytest.raises(UsageError, match=r"no term graph 'third'.*there is graph, other"):
         find_graph(c, "third")
+    put(folder, name="second")
+    with Writer(folder) as writer:
+        writer.drop_model("graph")
+    assert open_counts(open_snapshot(folder)).name == "second"
 
 
 def test_no_graph(folder):
@@ -312,8 +323,10 @@ def test_counts_are_those_of_the_live_documents_after_any_changes(tmp_path_facto
 
 
 def seen_words(c, nodes):
-    names = {tuple(c.analyzer.terms(name)): i for i, name in enumerate(nodes.texts)}
-    return lambda text: matches(c.analyzer.terms(text), names)
+    """Find names by all their words, stop words as well."""
+    every = Analyzer(dataclasses.replace(c.analysis, min_length=1, stop="none"))
+    names = {tuple(every.terms(name)): i for i, name in enumerate(nodes.texts)}
+    return lambda text: matches(every.terms(text), names)
 
 
 # What goes wrong
@@ -360,6 +373,61 @@ def test_damage_is_found(folder, file):
         stored.counted  # noqa: B018
     with pytest.raises(DamagedError, match=file):
         stored.collection.check()
+
+
+@pytest.mark.parametrize(
+    ("file", "place", "value"),
+    [
+        ("columns", 0, -1),
+        ("columns", -1, 4),
+        ("columns", 1, 2**31 - 1),
+        ("bounds", 0, 1),
+        ("bounds", 1, 2**40),
+        ("bounds", 2, -7),
+        ("bounds", -1, 2),
+    ],
+)
+def test_damage_in_large_files_is_no_crash(folder, monkeypatch, file, place, value):
+    """Of large files the sizes are looked at, not the checksums."""
+    stored = put(folder)
+    assert len(stored.nodes) == 4
+    [entry] = pairs_of(stored)
+    alter(folder / DERIVED / entry.folder / f"{file}.npy", place, value)
+    monkeypatch.setattr("likewise.collection.snapshot._CHECKED_AT_OPEN", 0)
+    with pytest.raises(DamagedError, match="pairs that do not fit together; make the graph again"):
+        open_counts(open_snapshot(folder)).counted  # noqa: B018
+
+
+@pytest.mark.parametrize(
+    ("file", "place", "value"),
+    [("heard-nodes", 0, 9), ("heard-nodes", 1, -1), ("heard-bounds", 1, 2**40)],
+)
+def test_damage_in_what_was_heard_is_no_crash(folder, monkeypatch, file, place, value):
+    stored = put(folder, extract_nodes(open_snapshot(folder), str.split))
+    alter(folder / MODELS / stored.entry.folder / f"{file}.npy", place, value)
+    monkeypatch.setattr(store, "_CHECKED_AT_OPEN", 0)
+    with pytest.raises(DamagedError, match="names that do not fit together; make the graph again"):
+        open_counts(open_snapshot(folder))
+
+
+def alter(path, place, value):
+    values = np.load(path)
+    values[place] = value
+    write_array(path, values)
+
+
+def test_a_graph_that_was_replaced_is_not_damaged(folder):
+    put(folder)
+    before = open_snapshot(folder)
+    put(folder, settings=GraphSettings("document"))
+    with pytest.raises(CollectionError, match="has changed since it was opened") as told:
+        open_counts(before)
+    assert type(told.value) is CollectionError
+    # One that is gone without having been replaced is.
+    after = open_snapshot(folder)
+    shutil.rmtree(folder / MODELS / find_graph(after).folder)
+    with pytest.raises(DamagedError, match="missing"):
+        open_counts(after)
 
 
 def test_a_graph_of_another_format_is_refused(folder, monkeypatch):

@@ -22,6 +22,7 @@ from likewise.app.commands import (
     neighbours,
     perturb,
     risk,
+    term_graph,
     terms,
 )
 from likewise.errors import LikewiseError, UsageError
@@ -57,6 +58,7 @@ def parser() -> argparse.ArgumentParser:
         look,
         like,
         ask,
+        term_graph,
         terms,
         perturb,
         fit,

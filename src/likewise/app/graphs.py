@@ -3,14 +3,32 @@
 from __future__ import annotations
 
 import argparse
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
 from likewise.app.figures import say
+from likewise.app.options import spoken
 from likewise.app.progress import OutOf, Progress
 
 if TYPE_CHECKING:
     from likewise.app.library import Collection
+
+
+# What is listed of a text or a list of names may be thousands.
+_MOST_NAMED = 12
+
+
+def graph_name(text: str) -> str:
+    """Read the name of a graph."""
+    return spoken([text])
+
+
+def listed(names: Sequence[str]) -> str:
+    """Write the first of some names in a line, and how many there are."""
+    from likewise.app.answers import shorten
+
+    more = f", … ({len(names):,})" if len(names) > _MOST_NAMED else ""
+    return ", ".join(shorten(name, 60) for name in names[:_MOST_NAMED]) + more
 
 
 def see_graph(collection: Collection, options: argparse.Namespace) -> None:

@@ -6,12 +6,14 @@ import os
 from collections.abc import Callable, Iterable
 from contextlib import suppress
 from dataclasses import fields
+from numbers import Integral, Real
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
 from likewise.app.liking import Liking
 from likewise.collection.build import content
+from likewise.collection.manifest import GRAPH
 from likewise.collection.writer import Writer
 from likewise.errors import LockedError, StorageError, UsageError
 
@@ -23,6 +25,9 @@ if TYPE_CHECKING:
 
 Watch = Callable[[int], None]
 
+# What graphs are called that were given no name: those of names do not replace those of words.
+NAMES = "names"
+
 # What finds the documents that vote: of those tried the best for term prediction.
 _VOTING = "tfidf"
 
@@ -30,12 +35,15 @@ _VOTING = "tfidf"
 class Predicted(NamedTuple):
     """A term that a document can be expected to mention.
 
-    `score` is its share of all votes; `documents` are the ids of those that count the most for it,
-    with their parts of the score, and `stepped` is the part that came along the graph.
+    `share` is its share p of all votes; `documents` are the ids of those that count the most for
+    it, with their parts of the share, and `stepped` is the part that came along the graph. `score`
+    is what terms are ranked by: the share (likely), or p log(p / q), q being the term's share of
+    all document frequencies (telling).
     """
 
     name: str
     score: float
+    share: float
     documents: tuple[tuple[str, float], ...]
     stepped: float
 
@@ -67,13 +75,15 @@ class Relating(Liking):
         """Make a graph of terms that are said together, and store it with the collection.
 
         Its nodes are terms chosen by `filters` (in 3 documents or more and at most half of them;
-        fewer in a small collection); or `names`, of one word or several, found by the
-        collection's analysis or (`exact`) letter for letter; or what `extract`, a function of a
-        text, finds. Pairs are counted `within` a sentence or document. `origin` says in messages
-        where names come from; `watch` is told of documents.
+        fewer in a small collection); or `names`, of one word or several, found in any case and with
+        any ending that the stemmer takes off or (`exact`) letter for letter; or what `extract`, a
+        function of a text, finds (in `filters.min_df` documents, by default one). Pairs are
+        counted `within` a sentence or document. Without a `name` it is "graph", or "names" where
+        nodes are names, in place of one that is called so. `origin` says in messages where names
+        come from; `watch` is told of documents.
         """
         from likewise.terms.extracting import extract_nodes
-        from likewise.terms.nodes import choose_nodes, read_names, usual_filters
+        from likewise.terms.nodes import Filters, choose_nodes, read_names, usual_filters
         from likewise.terms.opening import open_graph
         from likewise.terms.prepared import store_prepared
         from likewise.terms.store import GraphSettings, check_graph_name, store_graph
@@ -82,13 +92,18 @@ class Relating(Liking):
             raise UsageError("the nodes of a graph are names or what a function finds, not both")
         if filters is not None and names is not None:
             raise UsageError("filters choose terms of the collection; names are taken as they are")
+        if filters is not None and not isinstance(filters, Filters):
+            raise UsageError(f"filters are a terms.nodes.Filters, not {filters!r}")
+        check_texts(name=name, within=within, origin=origin)
+        check_counts(threads=threads)
         threads = threads or os.cpu_count() or 1
-        name = name or "graph"
+        name = name or (GRAPH if names is None and extract is None else NAMES)
         with Writer(self.folder) as writer:
             check_graph_name(writer.manifest, name)
             # While nobody else writes: terms have other numbers in a collection made anew.
             self.refresh()
-            rule = filters or usual_filters(self._snapshot.n_docs)
+            usual = usual_filters(self._snapshot.n_docs)
+            rule = filters or (usual if extract is None else Filters(min_df=1, max_df=1.0))
             if names is not None:
                 nodes = read_names(self._snapshot, names, exact=exact)
                 origin = origin or "a list"
@@ -106,15 +121,16 @@ class Relating(Liking):
     def term_graph(
         self, name: str = "", nearness: Nearness | None = None, *, watch: Watch | None = None
     ) -> TermGraph:
-        """Open a graph of terms; without a name the one made last.
+        """Open a graph of terms; without a name the one called "graph", else the one made last.
 
         Where there is none yet, one of terms by sentences is made, and stored if that can be.
         """
         from likewise.terms.nearness import Nearness
         from likewise.terms.opening import has_graph, is_open, open_graph
 
+        check_texts(name=name)
         # A model of documents may be called so.
-        taken = any(entry.name == "graph" for entry in self._snapshot.manifest.models)
+        taken = any(entry.name == GRAPH for entry in self._snapshot.manifest.models)
         if not (name or taken or has_graph(self._snapshot) or is_open(self._snapshot)):
             # Another process may be writing, or the folder may be read-only: then it is not kept.
             with suppress(LockedError, StorageError):
@@ -122,15 +138,37 @@ class Relating(Liking):
         threads = os.cpu_count() or 1
         return open_graph(self._snapshot, name, nearness or Nearness(), threads=threads)
 
+    def term_graphs(self) -> list[str]:
+        """List the graphs of terms that are stored with the collection, by name."""
+        from likewise.terms.store import stored_graphs
+
+        return stored_graphs(self._snapshot.manifest)
+
+    def drop_term_graph(self, name: str) -> None:
+        """Remove a graph of terms from the collection."""
+        from likewise.terms.store import find_graph
+
+        check_texts(name=name)
+        if not name:
+            raise UsageError("which graph is to be removed? Give its name")
+        with Writer(self.folder) as writer:
+            self.refresh()
+            find_graph(self._snapshot, name)
+            writer.drop_model(name)
+        self.refresh()
+
     def related(self, text: str, k: int = 20, *, graph: str = "", **nearness: Any) -> list[Related]:
         """Give the terms nearest to those that a text mentions, and what brings them near.
 
-        Options are those of `terms.related.Nearness`: `kernel="diffusion"`, `weights="counts"`, …
+        Options are those of `terms.nearness.Nearness`: `kernel="diffusion"`, `weights="counts"`, …
         """
+        check_texts(text=text)
+        check_counts(k=k)
         return self.term_graph(graph, _nearness(nearness)).nearest(text, k)
 
     def distance(self, a: str, b: str, *, graph: str = "", **nearness: Any) -> Between:
         """Tell how near two texts are by the terms that they mention; options as in `related`."""
+        check_texts(a=a, b=b)
         return self.term_graph(graph, _nearness(nearness)).between(a, b)
 
     def predict_terms(
@@ -142,19 +180,26 @@ class Relating(Liking):
         graph: str = "",
         known: bool = False,
         voters: int = 0,
+        by: str = "",
     ) -> list[Predicted]:
         """Give the terms that a text, or a document of the collection, can be expected to mention.
 
         Those that it does mention are among them only if `known`. `voters` is how many documents
-        like it are asked.
+        like it are asked. `by` is what terms are ranked by, see `Predicted`: "likely", which
+        frequent words are, or "telling", of which it says more than is usual; without a word,
+        telling of terms and likely of names.
         """
-        from likewise.terms.predict import VOTERS, predict
+        from likewise.terms.nodes import TERMS
+        from likewise.terms.predict import BY, LIKELY, TELLING, VOTERS, predict
 
+        check_texts(text=text, doc_id=doc_id, by=by)
         if bool(text) == bool(doc_id):
             raise UsageError("give a text or the id of a document, one of them")
-        if min(k, voters) < 0:
-            raise UsageError(f"k and voters must be 0 or more, not {k} and {voters}")
+        check_counts(k=k, voters=voters)
+        if by not in ("", *BY):
+            raise UsageError(f"terms are ranked by {' or '.join(BY)}, not {by!r}")
         opened = self.term_graph(graph)
+        by = by or (TELLING if opened.stored.nodes.kind == TERMS else LIKELY)
         snapshot = self._snapshot
         own = snapshot.find_doc(doc_id) if doc_id else -1
         text = content(snapshot.document(own)) if doc_id else text
@@ -162,19 +207,41 @@ class Relating(Liking):
         [ranking] = retriever.rank([snapshot.analyzer.counts(text)], k=(voters or VOTERS) + 1)
         others = np.flatnonzero(ranking.docs != own)[: voters or VOTERS]
         found = predict(opened, ranking.docs[others], ranking.scores[others].astype(np.float64))
-        scores = found.scores.copy()
+        scores = found.scores if by == LIKELY else found.telling(opened.stored.counted.doc_freqs)
+        eligible = scores > 0
         if not known:
-            scores[opened.stored.nodes.find(snapshot, text)] = 0.0
-        best = np.lexsort((np.arange(len(scores)), -scores))[:k]
-        best = best[scores[best] > 0]
+            eligible[opened.stored.nodes.find(snapshot, text)] = False
+        best = np.flatnonzero(eligible)
+        best = best[np.lexsort((best, -scores[best]))][:k]
         out = []
         for node, name in zip(best.tolist(), opened.names(best), strict=True):
             parts = found.voters(node)
             ids = snapshot.doc_ids(np.array([doc for doc, _ in parts], np.int64))
-            by = tuple((doc_id, part) for doc_id, (_, part) in zip(ids, parts, strict=True))
-            score = float(found.scores[node])
-            out.append(Predicted(name, score, by, score - float(found.voted[node])))
+            voted = tuple((doc_id, part) for doc_id, (_, part) in zip(ids, parts, strict=True))
+            score, share = float(scores[node]), float(found.scores[node])
+            out.append(Predicted(name, score, share, voted, share - float(found.voted[node])))
         return out
+
+
+def check_texts(**given: object) -> None:
+    """Raise unless all that was given is text."""
+    for name, value in given.items():
+        if not isinstance(value, str):
+            raise UsageError(f"{name} is a text, not {_shown(value)}")
+
+
+def check_counts(**given: object) -> None:
+    """Raise unless all that was given are whole numbers from 0 up; true and false are none."""
+    for name, value in given.items():
+        if not isinstance(value, Integral) or isinstance(value, bool):
+            raise UsageError(f"{name} is a whole number, not {_shown(value)}")
+        if int(value) < 0:
+            names, values = " and ".join(given), " and ".join(map(str, given.values()))
+            raise UsageError(f"{names} must be 0 or more, not {values}")
+
+
+def _shown(value: object) -> str:
+    return f"{repr(value)[:40]} ({type(value).__name__})"
 
 
 def _nearness(options: dict[str, Any]) -> Nearness:
@@ -186,4 +253,13 @@ def _nearness(options: dict[str, Any]) -> Nearness:
         raise UsageError(
             f"no such option of nearness: {', '.join(unknown)}; there are {', '.join(known)}"
         )
+    # By the default of each: the commands' own types are right.
+    for field in fields(Nearness):
+        value = options.get(field.name, field.default)
+        if isinstance(field.default, str):
+            check_texts(**{field.name: value})
+        elif isinstance(field.default, int):
+            check_counts(**{field.name: value})
+        elif not isinstance(value, Real):
+            raise UsageError(f"{field.name} is a number, not {_shown(value)}")
     return Nearness(**options)

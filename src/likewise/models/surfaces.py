@@ -17,8 +17,10 @@ from likewise.text.analysis import Analyzer, encode, split_words
 from likewise.text.chunks import cut
 
 _SAMPLED_BLOCKS = 32
-# The words of a snapshot's sample, while it is open.
+_MOST_LOOKED_UP = 100_000
+# The words of a snapshot's sample, and of terms that are not in it, while it is open.
 _SAMPLED: WeakKeyDictionary[Snapshot, dict[str, str]] = WeakKeyDictionary()
+_LOOKED_UP: WeakKeyDictionary[Snapshot, dict[str, str]] = WeakKeyDictionary()
 
 
 def readable_terms(
@@ -27,7 +29,8 @@ def readable_terms(
     """Map terms, which are stems, to the commonest word in the collection that each stands for.
 
     Words are counted in texts, or else in a sample of the documents; a term that is not in these
-    is looked up in one document that holds it, and one that is nowhere stands for itself.
+    is looked up in one document that holds it, and one that is nowhere stands for itself. So the
+    word of a term does not depend on which others are asked for.
     """
     wanted = dict.fromkeys(terms)
     if texts is not None:
@@ -37,11 +40,28 @@ def readable_terms(
             sample = _sampled_texts(collection)
             _SAMPLED[collection] = surface_words(sample, collection.analyzer)
         found = _SAMPLED[collection]
-    absent = [term for term in wanted if term not in found]
-    holders = sorted({doc for doc in _holders(collection, absent) if doc >= 0})
-    texts = [content(collection.document(doc)) for doc in holders]
-    found = surface_words(texts, collection.analyzer) | found if texts else found
-    return {term: found.get(term, term) for term in wanted}
+    absent = _look_up(collection, [term for term in wanted if term not in found])
+    return {term: found[term] if term in found else absent[term] for term in wanted}
+
+
+def _look_up(collection: Snapshot, terms: Sequence[str]) -> dict[str, str]:
+    """Give the commonest word of each term in a document that holds it."""
+    known = _LOOKED_UP.setdefault(collection, {})
+    fresh = [term for term in terms if term not in known]
+    held: dict[int, list[str]] = {}
+    for term, doc in zip(fresh, _holders(collection, fresh), strict=True):
+        held.setdefault(doc, []).append(term)
+    found: dict[str, str] = {}
+    for doc, its in sorted(held.items()):
+        text = content(collection.document(doc)) if doc >= 0 else ""
+        words = surface_words([text], collection.analyzer)
+        found |= {term: words.get(term, term) for term in its}
+    found |= {term: known[term] for term in terms if term not in found}
+    if len(known) + len(fresh) > _MOST_LOOKED_UP:
+        # Another thread may be reading the table: it is replaced, not emptied.
+        known = _LOOKED_UP[collection] = {}
+    known |= {term: found[term] for term in fresh[:_MOST_LOOKED_UP]}
+    return found
 
 
 def surface_words(texts: Iterable[str], analyzer: Analyzer) -> dict[str, str]:

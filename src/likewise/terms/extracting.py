@@ -47,7 +47,9 @@ class _Listener:
 
     def __init__(self, extract: Extractor) -> None:
         self.n_docs = 0
-        self.n_left_out = 0
+        # As keys: each is said once, however often it was found.
+        self.left_out: dict[str, None] = {}
+        self.merged: dict[str, str] = {}
         self.spellings: dict[tuple[str, ...], str] = {}
         self._extract = extract
         self._numbers: dict[tuple[str, ...], int] = {}
@@ -100,7 +102,14 @@ class _Listener:
         texts = [*self.spellings.values()]
         heard = Heard(keys, starts, nodes[its], np.concatenate(self._sentences)[its], within)
         names = tuple(texts[i] for i in order.tolist())
-        return Nodes(EXACT, texts=names, n_left_out=self.n_left_out, heard=heard)
+        kept_names = {*names}
+        return Nodes(
+            EXACT,
+            texts=names,
+            left_out=tuple(self.left_out),
+            merged=tuple(pair for pair in self.merged.items() if pair[1] in kept_names),
+            heard=heard,
+        )
 
     def _ask(self, doc_id: str, text: str) -> list[str]:
         try:
@@ -126,8 +135,10 @@ class _Listener:
             if words and number == len(self._doc_freqs):
                 self.spellings[words] = name.strip()
                 self._doc_freqs.append(0)
+            elif words and name.strip() != self.spellings[words]:
+                self.merged[name.strip()] = self.spellings[words]
             elif not words and name.strip():
-                self.n_left_out += 1
+                self.left_out[name.strip()] = None
         return number
 
 

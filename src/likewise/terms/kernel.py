@@ -54,6 +54,10 @@ class Kernel(Protocol):
         """Give K_ii of all nodes; on large graphs it is sketched."""
         ...
 
+    def diagonal_errors(self) -> Doubles:
+        """Give the standard errors of the diagonal of all nodes, zeros where it is exact."""
+        ...
+
     def diagonal_of(self, nodes: Ints) -> Doubles:
         """Give K_ii of some nodes, as exactly as columns are."""
         ...

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
+from numbers import Integral, Real
 from typing import ClassVar
 
 from likewise import notation
@@ -14,6 +15,7 @@ from likewise.terms.transforms import Transform, parse_transform
 from likewise.terms.weights import WEIGHTINGS
 
 _MOST_DAMPING = 1e6
+_KINDS = {"str": (str, "a text"), "int": (Integral, "a whole number"), "float": (Real, "a number")}
 
 
 @dataclass(frozen=True)
@@ -39,6 +41,14 @@ class Nearness:
     notation: ClassVar[str] = "nearness"
 
     def __post_init__(self) -> None:
+        for each in fields(self):
+            value, (kind, called) = getattr(self, each.name), _KINDS[str(each.type)]
+            # True is a whole number to Python.
+            if not isinstance(value, kind) or isinstance(value, bool):
+                raise UsageError(
+                    f"{each.name} is {called}, not {value!r} ({type(value).__name__}); without a "
+                    f"word it is {each.default!r}"
+                )
         self.transform.check(self.laplacian)
         for name, allowed in (
             ("laplacian", KINDS),

@@ -7,8 +7,9 @@ user's finds in the documents.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
+from numbers import Integral, Real
 from typing import ClassVar, NamedTuple
 
 import numpy as np
@@ -50,17 +51,25 @@ class Filters:
     notation: ClassVar[str] = "terms"
 
     def __post_init__(self) -> None:
-        if self.min_df < 1:
-            raise UsageError(f"min_df is a number of documents, at least 1, not {self.min_df}")
-        if not 0 < self.max_df <= 1:
+        if not is_whole(self.min_df) or self.min_df < 1:
+            raise UsageError(f"min_df is a number of documents, at least 1, not {self.min_df!r}")
+        if not isinstance(self.max_df, Real) or not 0 < self.max_df <= 1:
             raise UsageError(
-                f"max_df is a share of the documents, above 0 and up to 1, not {self.max_df}"
+                f"max_df is a share of the documents, above 0 and up to 1, not {self.max_df!r}"
             )
-        if self.size < 0:
-            raise UsageError(f"size is a number of terms (0: no limit), not {self.size}")
+        if not is_whole(self.size) or self.size < 0:
+            raise UsageError(f"size is a number of terms (0: no limit), not {self.size!r}")
+        # They are stored, which numbers of NumPy cannot be.
+        for name, kind in (("min_df", int), ("max_df", float), ("size", int)):
+            object.__setattr__(self, name, kind(getattr(self, name)))
 
     def __str__(self) -> str:
         return notation.write(self)
+
+
+def is_whole(value: object) -> bool:
+    """Tell whether a value is a whole number, of Python or NumPy; true and false are none."""
+    return isinstance(value, Integral) and not isinstance(value, bool)
 
 
 def usual_filters(n_docs: int) -> Filters:
@@ -88,19 +97,22 @@ class Nodes:
     """The nodes of a graph, numbered from 0.
 
     Of kind "terms" they are the collection's terms of these `numbers`, for good. Else they are
-    `texts`, names as the user wrote them: of kind "words" a name is found where its terms, as the
-    collection's analysis sees them, stand one after another in a sentence; of kind "exact" where
-    its words do, letter for letter. The longest name wins, and mentions do not overlap. A name's
-    own punctuation does not count, but that of documents still ends sentences.
+    `texts`, names as the user wrote them: of kind "words" a name is found where all its words stand
+    one after another in a sentence, in any case and with any ending that the collection's stemmer
+    takes off; of kind "exact" where they do letter for letter. The longest name wins, and mentions
+    do not overlap. A name's own punctuation does not count, but that of documents still ends
+    sentences.
 
     `heard` is what an extractor said; texts that it was never given, such as documents added
-    later, are searched for the names. `n_left_out` counts names that no word was left of.
+    later, are searched for the names. `left_out` are names without a word, and `merged` names that
+    come to the same words as one before, which stands for both.
     """
 
     kind: str
     numbers: Ints = field(default_factory=lambda: np.empty(0, np.int64))
     texts: tuple[str, ...] = ()
-    n_left_out: int = 0
+    left_out: tuple[str, ...] = ()
+    merged: tuple[tuple[str, str], ...] = ()
     heard: Heard | None = None
 
     def __len__(self) -> int:
@@ -124,7 +136,8 @@ class Nodes:
         """Give the collection's number of each node that is a single term, -1 for others."""
         if self.kind == TERMS:
             return self.numbers
-        terms = split_all(snapshot.analyzer, self.texts)
+        # By all words: of "T cell" the collection's analysis may see the second alone.
+        terms = split_all(Analyzer(_all_words(snapshot.analysis)), self.texts)
         single = [i for i, its in enumerate(terms) if len(its) == 1]
         out = np.full(len(self), -1, np.int64)
         out[single] = snapshot.find_terms([terms[i][0] for i in single])
@@ -157,9 +170,10 @@ class Nodes:
 
     def _make_matcher(self, snapshot: Snapshot) -> Matcher:
         # An analyzer of its own: several threads come to its stemmer one after the other.
-        analyzer = Analyzer(snapshot.analysis)
         if self.kind == TERMS:
+            analyzer = Analyzer(snapshot.analysis)
             return match_terms(analyzer, map(snapshot.terms, _pieces(self.numbers)))
+        analyzer = Analyzer(_all_words(snapshot.analysis))
         exact = self.kind == EXACT
         words = [*map(split_exactly, self.texts)] if exact else split_all(analyzer, self.texts)
         resolve = resolve_exactly if exact else analyzer.resolve
@@ -196,23 +210,32 @@ def choose_nodes(snapshot: Snapshot, filters: Filters = Filters()) -> Nodes:
 def read_names(snapshot: Snapshot, names: Iterable[str], *, exact: bool = False) -> Nodes:
     """Make nodes of names, in their order; names that come to the same words are one node.
 
-    Names that the analysis leaves no word of are left out, and counted.
+    Punctuation is no part of a word, letter for letter or not: "C", "C++" and "C#" are one name.
+    Names without a word are left out.
     """
     if isinstance(names, str):
         raise UsageError(f"names are a list of texts, not the text {names[:40]!r}")
+    if not isinstance(names, Iterable):
+        raise UsageError(f"names are a list of texts, not {names!r}")
     given: list[str] = []
     for name in names:
         if not isinstance(name, str):
             raise UsageError(f"a name is a text, not {name!r} ({type(name).__name__})")
         if name.strip():
             given.append(name.strip())
-    split = map(split_exactly, given) if exact else split_all(Analyzer(snapshot.analysis), given)
+    analyzer = Analyzer(_all_words(snapshot.analysis))
+    split = map(split_exactly, given) if exact else split_all(analyzer, given)
     spellings: dict[tuple[str, ...], str] = {}
-    n_left_out = 0
+    # As keys: each is said once, however often it was given.
+    left_out: dict[str, None] = {}
+    merged: dict[str, str] = {}
     for name, words in zip(given, split, strict=True):
-        n_left_out += not words
-        if words:
-            spellings.setdefault(tuple(words), name)
+        if not words:
+            left_out[name] = None
+            continue
+        first = spellings.setdefault(tuple(words), name)
+        if first != name:
+            merged[name] = first
     if not spellings:
         raise UsageError(
             f"{len(given)} names, and words that can be searched for in none"
@@ -220,7 +243,13 @@ def read_names(snapshot: Snapshot, names: Iterable[str], *, exact: bool = False)
             else "no names were given; give one to a line"
         )
     kind = EXACT if exact else WORDS
-    return Nodes(kind, texts=tuple(spellings.values()), n_left_out=n_left_out)
+    texts = tuple(spellings.values())
+    return Nodes(kind, texts=texts, left_out=tuple(left_out), merged=tuple(merged.items()))
+
+
+def _all_words(analysis: Analysis) -> Analysis:
+    """Give an analysis that keeps every word: short ones and stop words tell names apart."""
+    return replace(analysis, min_length=1, stop="none", stop_list=(), numbers=True)
 
 
 def _pieces(numbers: Ints) -> Iterator[Ints]:

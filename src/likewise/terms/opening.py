@@ -40,7 +40,7 @@ def is_open(snapshot: Snapshot) -> bool:
 def open_graph(
     snapshot: Snapshot, name: str = "", nearness: Nearness = Nearness(), *, threads: int = 1
 ) -> TermGraph:
-    """Open a graph; without a name the one made last, and where there is none, one made now.
+    """Open a graph; without a name the one called "graph" (else the last), or one made now.
 
     What was opened of a snapshot is kept with it.
     """

@@ -12,6 +12,10 @@ from likewise.terms.nodes import DOCUMENT
 from likewise.terms.related import TermGraph
 from likewise.terms.sightings import sightings
 
+# What terms are ranked by: their shares of the votes, or how much these are above their usual ones.
+LIKELY, TELLING = "likely", "telling"
+BY = (LIKELY, TELLING)
+
 # How many documents vote, each by the square of its score: of 13,000 abstracts more add little.
 VOTERS = 2000
 # How much of the prediction are votes that have taken a step.
@@ -33,6 +37,17 @@ class Prediction(NamedTuple):
     scores: Doubles
     voted: Doubles
     ballot: Ballot
+
+    def telling(self, doc_freqs: Ints) -> Doubles:
+        """Tell how much more a term is voted for than documents mention it: p log(p / q).
+
+        p is its score, and q its share of all document frequencies. These are the parts of a
+        divergence (Kullback-Leibler), below 0 where a term is mentioned less than is usual.
+        """
+        p, q = self.scores, _shares(doc_freqs.astype(np.float64))
+        ratio = np.divide(p, q, out=np.ones_like(p), where=(p > 0) & (q > 0))
+        found: Doubles = p * np.log(ratio)
+        return found
 
     def voters(self, node: int, n: int = 3) -> list[tuple[int, float]]:
         """Give the documents that count the most for a term, and their parts of its score."""

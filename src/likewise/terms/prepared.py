@@ -22,7 +22,7 @@ from likewise.terms import kernel
 from likewise.terms.graph import Graph
 from likewise.terms.laplacian import Laplacian
 from likewise.terms.leading import Leading
-from likewise.terms.store import Stored, open_counts, stored_graphs
+from likewise.terms.store import Stored, are_rows, are_within, open_counts, stored_graphs
 from likewise.terms.weights import weigh
 
 PREPARED = "prepared"
@@ -61,7 +61,8 @@ def open_prepared(stored: Stored) -> Prepared | None:
         )
         n, size = len(stored.nodes), len(graph.columns)
         whole = (len(graph), len(graph.weights), len(graph.components)) == (n, size, n)
-        if not whole or graph.bounds[-1] != size:
+        fit = are_rows(graph.bounds, size) and are_within(graph.columns, n)
+        if not (whole and fit):
             raise DamagedError(f"{folder}: arrays that do not fit together; make the graph again")
         return Prepared(graph, _read_leading(folder, about, n) if "rest" in about else None)
     return None

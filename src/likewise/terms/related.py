@@ -14,6 +14,7 @@ from likewise.errors import UsageError
 from likewise.terms.graph import Graph
 from likewise.terms.kernel import Kernel, make_kernel
 from likewise.terms.laplacian import Laplacian
+from likewise.terms.mentioning import Mentioned, find_unknown, spellings
 from likewise.terms.nearness import Nearness
 from likewise.terms.nodes import TERMS
 from likewise.terms.prepared import Prepared, open_prepared
@@ -25,11 +26,15 @@ from likewise.terms.weights import rarity
 _LONGEST_PATH = 6
 # Values are equal that fall into the same of so many steps up to the largest.
 _STEPS = 1e12
+# A sketch is off by no more than so many of its standard errors; of how many terms beyond twice
+# those asked for the distance is worked out because of it, and how many at once.
+_SURE, _MOST_MORE, _AT_ONCE = 3.0, 128, 32
 
 
 class Link(NamedTuple):
     """A term through which two others are near, and its part of their similarity."""
 
+    node: int
     name: str
     part: float
 
@@ -51,22 +56,17 @@ class Related(NamedTuple):
     path: tuple[str, ...] = ()
 
 
-class Mentioned(NamedTuple):
-    """What a text mentions of a graph: a set of nodes, and the words that it does not have."""
-
-    members: TermSet
-    unknown: tuple[str, ...]
-
-
 class Between(NamedTuple):
     """How near two texts are, and through which terms.
 
-    All parts add up to the similarity (nearly, by `nystrom` and of two sets by `collapse`); a term
-    that both mention is one of them.
+    The cosine K_ab / √(K_aa K_bb), from -1 to 1, compares pairs of texts of any length, which the
+    similarity does not: the more a text mentions, the less near it is even to itself. All parts
+    add up to the similarity (nearly, by `nystrom`); a term that both mention is one of them.
     """
 
     similarity: float
     distance: float
+    cosine: float
     a: Mentioned
     b: Mentioned
     through: tuple[Link, ...]
@@ -162,20 +162,25 @@ class TermGraph:
         """The idf of each node."""
         return rarity(self.stored.counted)
 
-    def names(self, nodes: Ints | Sequence[int]) -> list[str]:
-        """Give the names of nodes: words that stand for the terms, or names as they were given."""
+    def names(self, nodes: Ints | Sequence[int], *, said: str = "") -> list[str]:
+        """Give the names of nodes: words that stand for the terms, or names as they were given.
+
+        Terms of the text `said` are spelt as it has them.
+        """
         names = self.stored.nodes.names(self.collection, np.asarray(nodes, np.int64))
         if self.stored.nodes.kind != TERMS:
             return names
         from likewise.models.surfaces import readable_terms
 
-        words = readable_terms(self.collection, names)
+        words = spellings(self.collection, said)
+        others = [name for name in names if name not in words]
+        words |= readable_terms(self.collection, others)
         return [words[name] for name in names]
 
     def mentioned(self, text: str) -> Mentioned:
         """Read a text as a set of the terms that it mentions, weighed by idf; raise at none."""
         nodes = self.stored.nodes.find(self.collection, text)
-        unknown = self._unknown(text, nodes)
+        unknown = find_unknown(self.stored, text, nodes)
         if len(nodes) == 0:
             shown = text if len(text) <= 60 else f"{text[:59]}…"
             raise UsageError(
@@ -194,7 +199,7 @@ class TermGraph:
         if k < 0:
             raise UsageError(f"k must be 0 or more, not {k}")
         members = self.mentioned(text).members
-        placed = self._placed(members)
+        placed = self._placed(self.metric.leaning(members))
         reached = self.kernel.through(placed[:, None])[:, 0]
         if self.nearness.sets == "nystrom":
             similarities = self.metric.similarities(members)
@@ -211,7 +216,7 @@ class TermGraph:
         if parts:
             reasons = self._reasons(members, found, reached, parts)
         spelt = self._spelt(
-            [*found.tolist(), *(node for reason in reasons for node in reason.nodes)]
+            [*found.tolist(), *(node for reason in reasons for node in reason.nodes)], text
         )
         return [
             Related(
@@ -219,7 +224,7 @@ class TermGraph:
                 spelt[node],
                 float(similarities[node]),
                 None if distances is None else float(distances[node]),
-                tuple(Link(spelt[other], part) for other, part in reason.links),
+                tuple(Link(other, spelt[other], part) for other, part in reason.links),
                 tuple(spelt[other] for other in reason.path),
             )
             for node, reason in zip(found.tolist(), reasons, strict=True)
@@ -230,21 +235,25 @@ class TermGraph:
         first, second = self.mentioned(a), self.mentioned(b)
         similarity = self.metric.similarity(first.members, second.members)
         distance = self.metric.distance(first.members, second.members)
-        placed, weights = self._placed(first.members), self._placed(second.members)
-        if self.nearness.sets == "collapse" and (placed * weights).any():
-            # Sets that share a term are one node.
-            both = np.union1d(first.members.nodes, second.members.nodes)
-            placed = weights = self._placed(term_set(both, len(self)))
+        cosine = self.metric.cosine(first.members, second.members)
+        placed, weights = map(self._placed, self.metric.pairing(first.members, second.members))
         reached = self.kernel.through(placed[:, None])[:, 0]
-        # What both mention is near by itself: the part of K = g(c) I + M h(M) that is no step.
-        total = self._at_centre * placed * weights
+        total, own = np.zeros(len(self)), np.zeros(len(self))
         for node in np.flatnonzero(weights).tolist():
             columns, steps = self._steps(node, reached)
             total[columns] += weights[node] * steps
+            if len(columns) == 0:
+                own[node] = weights[node] * self._stayed(node, reached)
+        if np.isin(first.members.nodes, second.members.nodes).any():
+            # What both mention is near by itself: the part of K = g(c) I + M h(M) that is no step.
+            total += self._at_centre * placed * weights + own
+        elif own.any() and total.any():
+            # A term without edges is reached by those that it is collapsed with.
+            total *= 1 + own.sum() / total.sum()
         best = _strongest(np.arange(len(self)), total, parts)
-        spelt = self._spelt([node for node, _ in best])
-        through = tuple(Link(spelt[node], part) for node, part in best)
-        return Between(similarity, distance, first, second, through)
+        spelt = self._spelt([node for node, _ in best], f"{a}\n{b}")
+        through = tuple(Link(node, spelt[node], part) for node, part in best)
+        return Between(similarity, distance, cosine, first, second, through)
 
     def neighbourhood(self, text: str, k: int = 30) -> Neighbourhood:
         """Give the nearest terms with all links between them and those asked for."""
@@ -263,7 +272,7 @@ class TermGraph:
         # Equals may be in the order of their numbers: none is to score more than the one before.
         scores = np.concatenate([np.zeros(len(asked)), np.minimum.accumulate([*ranked, 0.0])[:-1]])
         return Neighbourhood(
-            self.names(nodes),
+            self.names(nodes, said=text),
             len(asked),
             scores,
             np.array(edges, np.int64).reshape(-1, 2),
@@ -292,13 +301,27 @@ class TermGraph:
         return found
 
     def _sharpen(self, members: TermSet, similarities: Doubles, distances: Doubles, k: int) -> None:
-        """Put exact distances in place of the best, which may go by a sketched diagonal."""
+        """Put exact distances in place of the best, which may go by a sketched diagonal.
+
+        After them come terms in the order of how near the errors of the sketch let them be, until
+        no other can be among the k nearest, or too many have been taken.
+        """
+        lowest = distances - _SURE * self.kernel.diagonal_errors()
         best = self._best(members, 2 * k, -distances)
+        others = self._best(members, 2 * k + _MOST_MORE, -lowest)
+        others = others[~np.isin(others, best)][:_MOST_MORE]
+        pool = np.concatenate([best, others])
         own = float((members.weights * similarities[members.nodes]).sum())
-        exact = own + self.kernel.diagonal_of(best) - 2 * similarities[best]
+        exact, more = np.empty(0), 2 * k
+        while len(exact) < len(pool) and more:
+            some = pool[len(exact) : len(exact) + more]
+            found = own + self.kernel.diagonal_of(some) - 2 * similarities[some]
+            exact = np.concatenate([exact, found])
+            left = lowest[pool[len(exact) :]]
+            more = _AT_ONCE if (left[:1] < np.sort(exact)[k - 1 : k]).any() else 0
         # What was left behind is no nearer than the best, whatever its sketch says.
         distances[:] = np.maximum(distances, exact.max(initial=0.0))
-        distances[best] = np.maximum(exact, 0.0)
+        distances[pool[: len(exact)]] = np.maximum(exact, 0.0)
 
     def _best(self, members: TermSet, k: int, ranked: Doubles) -> Ints:
         """Give the best terms that something connects to the members, which are not among them."""
@@ -329,31 +352,32 @@ class TermGraph:
         ]
 
     def _placed(self, members: TermSet) -> Doubles:
-        """Give the weights by which a set's similarities are a mean of those of its terms."""
-        weights, placed = members.weights, np.zeros(len(self))
-        if self.nearness.sets == "collapse":
-            block = self.kernel.block(members.nodes)
-            weights = np.linalg.solve(block, np.ones(len(weights))).astype(np.float64)
-            weights /= weights.sum()
-        placed[members.nodes] = weights
+        """Give a set as a weight of every node."""
+        placed = np.zeros(len(self))
+        placed[members.nodes] = members.weights
         return placed
 
     def _steps(self, node: int, reached: Doubles) -> tuple[Ids, Doubles]:
         """Give the parts of a term's similarity by the term before the last step."""
-        laplacian = self.laplacian
-        columns, values = laplacian.row(node)
+        columns, values = self.laplacian.row(node)
         parts = values * reached[columns]
-        # M of the combinatorial Laplacian also stays where it is, which is no step: those before
-        # it share what it brings.
-        stayed = float((laplacian.centre - laplacian.own[node]) * reached[node])
+        # Those before it share what is no step.
+        stayed = self._stayed(node, reached)
         total = float(parts.sum())
         if stayed and total > 0:
             parts *= 1 + stayed / total
+        elif stayed and len(parts):
+            parts += stayed * values / values.sum()
         return columns, parts
 
-    def _spelt(self, nodes: Sequence[int]) -> dict[int, str]:
+    def _stayed(self, node: int, reached: Doubles) -> float:
+        """Give what M brings a term from itself: that of the combinatorial one stays as well."""
+        laplacian = self.laplacian
+        return float((laplacian.centre - laplacian.own[node]) * reached[node])
+
+    def _spelt(self, nodes: Sequence[int], said: str) -> dict[int, str]:
         distinct = [*dict.fromkeys(nodes)]
-        return dict(zip(distinct, self.names(distinct), strict=True))
+        return dict(zip(distinct, self.names(distinct, said=said), strict=True))
 
     def _path(self, node: int, asked: set[int], reached: Doubles) -> list[int]:
         """Walk back to a term asked for by the strongest steps."""
@@ -366,18 +390,6 @@ class TermGraph:
                 return []
             path.insert(0, int(columns[np.argmax(parts)]))
         return path
-
-    def _unknown(self, text: str, nodes: Ints) -> tuple[str, ...]:
-        """List the words of a text that are no terms of the graph."""
-        if self.stored.nodes.kind != TERMS:
-            return ()
-        from likewise.models.surfaces import surface_words
-
-        analyzer = self.collection.analyzer
-        terms = [*dict.fromkeys(analyzer.terms(text))]
-        known = {*self.stored.nodes.names(self.collection, nodes)}
-        words = surface_words([text], analyzer)
-        return tuple(words.get(term, term) for term in terms if term not in known)
 
     def _chosen(self) -> str:
         settings = self.stored.settings

@@ -8,7 +8,7 @@ place among the terms:
   kernel is that of the new graph. Nothing is recomputed: the new kernel is a closed form of the
   old one, exact for resistance on the combinatorial Laplacian. Any other positive definite kernel
   gives the same algebra a value, but not that of a collapsed graph. Members count alike: a
-  short circuit has no weights.
+  short circuit has no weights. A set has at most 2,000 terms.
 - `nystrom`: the paper's approximation to it (its Eq. 3), an auxiliary node joined to each member
   by an edge of great weight, onto which the eigenvectors are extended. With growing weight it
   turns into `mean`.
@@ -16,7 +16,7 @@ place among the terms:
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import cached_property
 from typing import NamedTuple, Protocol, TypeAlias
 
@@ -30,9 +30,6 @@ from likewise.terms.spectrum import SpectralKernel, Spectrum, one_thread
 HOW = ("mean", "collapse", "nystrom")
 # The paper's "high association weight" over the largest eigenvalue.
 _HEAVY = 100.0
-# How many numbers the columns of some sets may take at once, and how many terms a block may have.
-_CELLS = 1 << 24
-_BLOCK = 1024
 
 
 class TermSet(NamedTuple):
@@ -92,7 +89,9 @@ class SetMetric:
         if how == "mean":
             self._way: _Way = _Mean(kernel)
         elif how == "collapse":
-            self._way = _Collapse(kernel)
+            from likewise.terms.collapse import Collapse  # which is made of sets
+
+            self._way = Collapse(kernel)
         elif how == "nystrom":
             if isinstance(kernel, SpectralKernel) and kernel.constant:
                 spectrum, transform = spectrum or kernel.spectrum, transform or kernel.transform
@@ -140,6 +139,29 @@ class SetMetric:
         """
         return max(self._way.distance(*self._pair(a, b)), 0.0)
 
+    def cosine(self, a: SetLike, b: SetLike) -> float:
+        """Give K_ab / √(K_aa K_bb) of two sets, from -1 to 1; 0 where a set is near to nothing.
+
+        It does not depend on how many terms the sets have, as K does.
+        """
+        first, second, between = self._way.gram(*self._pair(a, b))
+        if not min(first, second) > 0:
+            return 0.0
+        return float(np.clip(between / np.sqrt(first) / np.sqrt(second), -1.0, 1.0))
+
+    def leaning(self, given: SetLike) -> TermSet:
+        """Give the weights w of a set's terms by which `K_st = Σ w_i K_it` (nearly, by nystrom)."""
+        [read] = self._read([given])
+        return self._way.leaning(read)
+
+    def pairing(self, a: SetLike, b: SetLike) -> tuple[TermSet, TermSet]:
+        """Give weights w, v of terms by which K of two sets is `Σ v_i K_ij w_j`.
+
+        Of sets that share no term Σ v_i w_i is 0: none is near by itself. By nystrom it is nearly.
+        """
+        first, second = self._read([a, b])
+        return self._way.pairing(first, second)
+
     def _read(self, sets: Sequence[SetLike]) -> list[TermSet]:
         return [term_set(one, len(self.kernel)) for one in sets]
 
@@ -160,19 +182,37 @@ class _Way(Protocol):
 
     def distance(self, a: TermSet, b: TermSet) -> float: ...
 
+    def gram(self, a: TermSet, b: TermSet) -> tuple[float, float, float]:
+        """Give K_aa, K_bb and K_ab."""
+        ...
 
-class _Mean:
+    def leaning(self, one: TermSet) -> TermSet: ...
+
+    def pairing(self, a: TermSet, b: TermSet) -> tuple[TermSet, TermSet]: ...
+
+
+class _AsGiven:
+    """Sets lean on their terms as their weights say."""
+
+    def leaning(self, one: TermSet) -> TermSet:
+        return one
+
+    def pairing(self, a: TermSet, b: TermSet) -> tuple[TermSet, TermSet]:
+        return a, b
+
+
+class _Mean(_AsGiven):
     """A set is the weighted mean of its terms' features."""
 
     def __init__(self, kernel: Kernel) -> None:
         self.kernel = kernel
 
     def similarities_of(self, sets: list[TermSet]) -> Doubles:
-        return self.kernel.columns(_placed(sets, len(self.kernel)))
+        return self.kernel.columns(placed(sets, len(self.kernel)))
 
     def distances_of(self, sets: list[TermSet]) -> Doubles:
         found = self.similarities_of(sets)
-        own = np.array([s.weights @ found[s.nodes, j] for j, s in enumerate(sets)])
+        own = np.array([(s.weights * found[s.nodes, j]).sum() for j, s in enumerate(sets)])
         return own + self.kernel.diagonal()[:, None] - 2 * found
 
     def similarity(self, a: TermSet, b: TermSet) -> float:
@@ -182,85 +222,20 @@ class _Mean:
     def distance(self, a: TermSet, b: TermSet) -> float:
         # One column, whatever the sets' sizes. The parts that both have are gone before they are
         # multiplied: at a small ε they would drown the rest.
-        nodes, (left, right) = _joined(a, b)
+        nodes, (left, right) = joined(a, b)
         apart = np.zeros((len(self.kernel), 1))
         apart[nodes, 0] = left - right
         return float((apart * self.kernel.columns(apart))[nodes].sum())
 
-
-class _Collapse:
-    """A set is one node of the graph in which its terms have become one.
-
-    With M = K⁻¹ and P the membership of terms in the nodes that are left, the collapsed kernel is
-    `(PᵀMP)⁻¹`, and its block of the new nodes is `(PᵀK_BB⁻¹P)⁻¹` with B their members. (With
-    M = L + εI a new node of |S| terms has |S|ε where others have ε.)
-
-    For one set S with x = K_SS⁻¹1, c = 1ᵀx, h = K_tS x it follows that K'_ss = 1/c, K'_st = h/c
-    and `d(S, t) = (K_tt - K_tS K_SS⁻¹ K_St) + (1 - h)²/c`: both parts are small where K is large
-    (small ε), so that nothing is lost by taking large numbers from one another.
-    """
-
-    def __init__(self, kernel: Kernel) -> None:
-        self.kernel = kernel
-
-    def similarities_of(self, sets: list[TermSet]) -> Doubles:
-        # K'_st is that of a mean, with the weights x/c.
-        leaning = []
-        for some, union in _batches(sets, _BLOCK):
-            block = self.kernel.block(union)
-            for one in some:
-                at = np.searchsorted(union, one.nodes)
-                x = _solve(block[np.ix_(at, at)], np.ones((len(at), 1)))[:, 0]
-                leaning.append(TermSet(one.nodes, x / x.sum()))
-        return self.kernel.columns(_placed(leaning, len(self.kernel)))
-
-    def distances_of(self, sets: list[TermSet]) -> Doubles:
-        n = len(self.kernel)
-        diagonal, found = self.kernel.diagonal(), []
-        for some, union in _batches(sets, max(_CELLS // max(n, 1), 1)):
-            each = [TermSet(node, np.ones(1)) for node in union[:, None]]
-            columns = self.kernel.columns(_placed(each, n))
-            for one in some:
-                at = np.searchsorted(union, one.nodes)
-                block = columns[np.ix_(one.nodes, at)]
-                sides = np.column_stack([np.ones(len(at)), columns[:, at].T])
-                solved = _solve((block + block.T) / 2, sides)
-                c, h = solved[:, 0].sum(), solved[:, 1:].sum(axis=0)
-                rest = diagonal - np.einsum("ti,it->t", columns[:, at], solved[:, 1:])
-                found.append(np.maximum(rest, 0.0) + (1 - h) ** 2 / c)
-        return np.column_stack(found) if found else np.empty((n, 0))
-
-    def similarity(self, a: TermSet, b: TermSet) -> float:
-        if np.intersect1d(a.nodes, b.nodes).size:
-            merged = np.union1d(a.nodes, b.nodes)
-            ones = np.ones((len(merged), 1))
-            return float(1 / _solve(self.kernel.block(merged), ones).sum())
-        first, second, between = self._conductances(a, b)
-        # Added to 0, so that nothing between them is 0 and not -0.
-        return 0.0 - between / (first * second - between * (first + second))
-
-    def distance(self, a: TermSet, b: TermSet) -> float:
-        if np.intersect1d(a.nodes, b.nodes).size:
-            return 0.0
-        first, second, between = self._conductances(a, b)
-        both = first + second
-        return float(1 / ((first * second / both if both > 0 else 0.0) - between))
-
-    def _conductances(self, a: TermSet, b: TermSet) -> tuple[float, float, float]:
-        # PᵀK_BB⁻¹P as [[first - between, between], [between, second - between]]: its rows sum to
-        # what leaks from the nodes by ε, which may be too small to be seen beside the rest.
-        nodes, (left, right) = _joined(a, b)
-        sides = np.column_stack([left > 0, right > 0]).astype(np.float64)
-        middle = sides.T @ _solve(self.kernel.block(nodes), sides)
-        between = float(middle[0, 1] + middle[1, 0]) / 2
-        return (
-            max(float(middle[0, 0]) + between, 0.0),
-            max(float(middle[1, 1]) + between, 0.0),
-            between,
-        )
+    def gram(self, a: TermSet, b: TermSet) -> tuple[float, float, float]:
+        # All of the same columns, so that a set and itself are 1 whatever their error.
+        found = self.similarities_of([a, b])
+        here = (a.weights[:, None] * found[a.nodes]).sum(axis=0)
+        there = (b.weights[:, None] * found[b.nodes]).sum(axis=0)
+        return float(here[0]), float(there[1]), float(here[1] + there[0]) / 2
 
 
-class _Nystrom:
+class _Nystrom(_AsGiven):
     """A set is an auxiliary node, onto which eigenvectors are extended.
 
     The paper's Eq. 3: `u_k(s) = Σ_j w_j u_k(j) / (Σ_j w_j - λ_k)`, with its single weight w spread
@@ -290,7 +265,9 @@ class _Nystrom:
             alone: Doubles = self.vectors[one.nodes[0]]
             return alone
         total = len(one.nodes) * self.weight
-        place: Doubles = total * (one.weights @ self.vectors[one.nodes]) / (total - self.values)
+        with one_thread():
+            mean = one.weights @ self.vectors[one.nodes]
+        place: Doubles = total * mean / (total - self.values)
         return place
 
     def similarities_of(self, sets: list[TermSet]) -> Doubles:
@@ -311,15 +288,20 @@ class _Nystrom:
         return found
 
     def similarity(self, a: TermSet, b: TermSet) -> float:
-        left, right = self.places([a, b])
-        return float((self.heights * left) @ right)
+        return self.gram(a, b)[2]
 
     def distance(self, a: TermSet, b: TermSet) -> float:
         left, right = self.places([a, b])
-        return float(self.heights @ (left - right) ** 2)
+        return float((self.heights * (left - right) ** 2).sum())
+
+    def gram(self, a: TermSet, b: TermSet) -> tuple[float, float, float]:
+        left, right = self.places([a, b])
+        pairs = (left, left), (right, right), (left, right)
+        own, other, between = (float((self.heights * x * y).sum()) for x, y in pairs)
+        return own, other, between
 
 
-def _placed(sets: list[TermSet], n: int) -> Doubles:
+def placed(sets: list[TermSet], n: int) -> Doubles:
     """Give sets as columns of n weights."""
     out = np.zeros((n, len(sets)))
     for j, one in enumerate(sets):
@@ -327,39 +309,10 @@ def _placed(sets: list[TermSet], n: int) -> Doubles:
     return out
 
 
-def _joined(a: TermSet, b: TermSet) -> tuple[Ints, tuple[Doubles, Doubles]]:
+def joined(a: TermSet, b: TermSet) -> tuple[Ints, tuple[Doubles, Doubles]]:
     """Give the nodes of two sets, and the weights of each set on them."""
     nodes = np.union1d(a.nodes, b.nodes)
     left, right = np.zeros(len(nodes)), np.zeros(len(nodes))
     left[np.searchsorted(nodes, a.nodes)] = a.weights
     right[np.searchsorted(nodes, b.nodes)] = b.weights
     return nodes, (left, right)
-
-
-def _batches(sets: list[TermSet], most: int) -> Iterator[tuple[list[TermSet], Ints]]:
-    """Cut sets into runs that have at most so many terms together (or are one set)."""
-    some: list[TermSet] = []
-    union = np.empty(0, np.int64)
-    for one in sets:
-        wider = np.union1d(union, one.nodes)
-        if some and len(wider) > most:
-            yield some, union
-            some, wider = [], one.nodes
-        some.append(one)
-        union = wider
-    if some:
-        yield some, union
-
-
-def _solve(block: Doubles, sides: Doubles) -> Doubles:
-    from scipy.linalg import cho_factor, cho_solve  # slow to import, and sets by mean need none
-
-    try:
-        with one_thread():
-            solved: Doubles = cho_solve(cho_factor(block, lower=True), sides)
-    except np.linalg.LinAlgError:
-        raise UsageError(
-            f"the kernel of these {len(block)} terms is not positive definite, so that they cannot "
-            "be collapsed: take sets by mean, or a kernel with more eigenvectors"
-        ) from None
-    return solved

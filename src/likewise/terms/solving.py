@@ -132,8 +132,12 @@ class ChebyshevKernel:
         return sketch_by_polynomial(self, PROBES)
 
     def diagonal(self) -> Doubles:
-        """Give K_ii of all nodes, sketched; see `sketch` for its standard errors."""
+        """Give K_ii of all nodes, sketched."""
         return self.sketch.values
+
+    def diagonal_errors(self) -> Doubles:
+        """Give the standard errors of the sketched diagonal."""
+        return self.sketch.errors
 
     def diagonal_of(self, nodes: Ints) -> Doubles:
         """Give K_ii of some nodes, to the kernel's tolerance."""
@@ -213,8 +217,12 @@ class SolvedKernel:
         return sketch_by_solving(self, PROBES)
 
     def diagonal(self) -> Doubles:
-        """Give K_ii of all nodes, sketched; see `sketch` for its standard errors."""
+        """Give K_ii of all nodes, sketched."""
         return self.sketch.values
+
+    def diagonal_errors(self) -> Doubles:
+        """Give the standard errors of the sketched diagonal."""
+        return self.sketch.errors
 
     def diagonal_of(self, nodes: Ints) -> Doubles:
         """Give K_ii of some nodes, to the kernel's tolerance."""

@@ -49,7 +49,7 @@ def full_spectrum(laplacian: Laplacian) -> Spectrum:
     if n > _LARGEST:
         raise UsageError(
             f"all eigenvalues of {n} nodes take {8 * n * n / 1e9:.0f} GB and hours: at most "
-            f"{_LARGEST} nodes; use route='auto'"
+            f"{_LARGEST} nodes; other routes do without them, and sets by mean or collapse do"
         )
     values = np.array(laplacian.own)
     vectors = np.zeros((n, n))
@@ -130,6 +130,10 @@ class SpectralKernel:
     def diagonal(self) -> Doubles:
         """Give K_ii of all nodes, exactly."""
         return self.diagonal_of(np.arange(len(self)))
+
+    def diagonal_errors(self) -> Doubles:
+        """Give zeros: the diagonal is exact."""
+        return np.zeros(len(self))
 
     def diagonal_of(self, nodes: Ints) -> Doubles:
         """Give K_ii of some nodes, exactly."""

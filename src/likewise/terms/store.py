@@ -18,12 +18,24 @@ import numpy as np
 import orjson
 
 from likewise.collection.files import check_content, check_size, map_array, write_array, write_bytes
-from likewise.collection.manifest import GRAPH, DerivedEntry, Manifest, ModelEntry
+from likewise.collection.manifest import (
+    GRAPH,
+    DerivedEntry,
+    Manifest,
+    ModelEntry,
+    read_manifest,
+)
 from likewise.collection.merge import Watch
 from likewise.collection.snapshot import DERIVED, MODELS, Snapshot, open_snapshot
 from likewise.collection.writer import Writer
-from likewise.compiled import Ints
-from likewise.errors import DamagedError, FormatError, StorageError, UsageError
+from likewise.compiled import Ids, Ints
+from likewise.errors import (
+    CollectionError,
+    DamagedError,
+    FormatError,
+    StorageError,
+    UsageError,
+)
 from likewise.terms.counting import Counted, add, count_pairs, map_counted, no_counts, subtract
 from likewise.terms.graph import Graph
 from likewise.terms.nodes import SENTENCE, TERMS, Filters, Heard, Nodes
@@ -213,7 +225,10 @@ def keep_up_graphs(writer: Writer, *, threads: int = 1, watch: Watch | None = No
 
 
 def find_graph(snapshot: Snapshot, name: str | None = None) -> ModelEntry:
-    """Find the entry of a graph, or raise; without a name, the graph that was made last."""
+    """Find the entry of a graph, or raise; without a name, the one that is called "graph".
+
+    Where none is called so, it is the one that was made last.
+    """
     named = {*stored_graphs(snapshot.manifest), *([name] if name else [])}
     graphs = [e for e in snapshot.manifest.models if e.kind == GRAPH and e.name in named]
     if not graphs:
@@ -221,23 +236,31 @@ def find_graph(snapshot: Snapshot, name: str | None = None) -> ModelEntry:
             f"{snapshot.folder} has no term graph; make one with: likewise term-graph "
             f"{snapshot.folder}"
         )
+    for entry in graphs:
+        if entry.name == (name or GRAPH):
+            return entry
     if name is None:
         return graphs[-1]
-    for entry in graphs:
-        if entry.name == name:
-            return entry
     known = ", ".join(entry.name for entry in graphs)
     raise UsageError(f"no term graph {name!r} in {snapshot.folder}; there is {known}")
 
 
 def open_counts(snapshot: Snapshot, name: str | None = None, *, threads: int = 1) -> Stored:
-    """Open a graph of the collection; without a name, the one that was made last."""
+    """Open a graph of the collection; which one without a name, see `find_graph`."""
     entry = find_graph(snapshot, name)
     folder = snapshot.folder / MODELS / entry.folder
-    for file, expected in entry.files.items():
-        check = check_content if expected.size <= _CHECKED_AT_OPEN else check_size
-        check(folder / file, expected)
-    nodes, settings = _read(folder)
+    try:
+        for file, expected in entry.files.items():
+            check = check_content if expected.size <= _CHECKED_AT_OPEN else check_size
+            check(folder / file, expected)
+        nodes, settings = _read(folder)
+    except (DamagedError, FileNotFoundError):
+        if any(one.folder == entry.folder for one in read_manifest(snapshot.folder).models):
+            raise
+        raise CollectionError(
+            f"{snapshot.folder} has changed since it was opened: the graph {entry.name!r} was "
+            "made again or removed; open the collection again, or refresh() it"
+        ) from None
     return Stored(snapshot, entry, nodes, settings, threads)
 
 
@@ -259,7 +282,8 @@ def _write(folder: Path, nodes: Nodes, settings: GraphSettings) -> None:
     about: dict[str, Any] = {
         "format": FORMAT,
         "kind": nodes.kind,
-        "n_left_out": nodes.n_left_out,
+        "left_out": list(nodes.left_out),
+        "merged": [list(pair) for pair in nodes.merged],
         "settings": dataclasses.asdict(settings),
     }
     if nodes.kind == TERMS:
@@ -295,10 +319,12 @@ def _read(folder: Path) -> tuple[Nodes, GraphSettings]:
             map_array(folder / "heard-sentences.npy"),
             about["heard"],
         )
+        _check_heard(heard, names.size, folder)
     nodes = Nodes(
         about["kind"],
         texts=tuple(name.decode() for name in names.all()),
-        n_left_out=about["n_left_out"],
+        left_out=tuple(about["left_out"]),
+        merged=tuple((name, into) for name, into in about["merged"]),
         heard=heard,
     )
     return nodes, settings
@@ -307,7 +333,29 @@ def _read(folder: Path) -> tuple[Nodes, GraphSettings]:
 def _check(counted: Counted, n_nodes: int, folder: Path) -> None:
     """Raise unless the arrays fit together, so that no kernel reads outside them."""
     bounds, columns, counts = counted.pairs
-    n = len(columns)
-    whole = len(bounds) == n_nodes + 1 and len(counts) == n and len(counted.doc_freqs) == n_nodes
-    if not (whole and bounds[-1] == n):
+    whole = (len(bounds), len(counts), len(counted.doc_freqs)) == (
+        n_nodes + 1,
+        len(columns),
+        n_nodes,
+    )
+    if not (whole and are_rows(bounds, len(columns)) and are_within(columns, n_nodes)):
         raise DamagedError(f"{folder}: pairs that do not fit together; make the graph again")
+
+
+def _check_heard(heard: Heard, n_nodes: int, folder: Path) -> None:
+    n_texts, n = len(heard.keys), len(heard.nodes)
+    whole = (len(heard.bounds), len(heard.sentences)) == (n_texts + 1, n)
+    if not (whole and are_rows(heard.bounds, n) and are_within(heard.nodes, n_nodes)):
+        raise DamagedError(f"{folder}: names that do not fit together; make the graph again")
+
+
+def are_rows(bounds: Ints, n: int) -> bool:
+    """Tell whether rows follow each other from 0 to n."""
+    ends = bounds.dtype == np.int64 and bounds[0] == 0 and bounds[-1] == n
+    return bool(ends and (np.diff(bounds) >= 0).all())
+
+
+def are_within(numbers: Ids, n: int) -> bool:
+    """Tell whether numbers go from 0 to below n."""
+    # As unsigned numbers those below 0 are too large as well: one pass is enough.
+    return numbers.dtype == np.int32 and bool(numbers.view(np.uint32).max(initial=0) < max(n, 1))

@@ -92,7 +92,7 @@ class Diffusion:
         # Written with the smaller exponent first, so that neither overflows.
         rise = np.where(
             safe > 0,
-            -np.exp(-half * (centre - safe)) * np.expm1(-half * safe),
+            -np.exp(-half * (centre - safe)) * np.expm1(-half * np.maximum(safe, 0.0)),
             np.exp(-half * centre) * np.expm1(half * np.minimum(safe, 0.0)),
         )
         out: Doubles = np.where(near, half * np.exp(-half * centre), rise / safe)
