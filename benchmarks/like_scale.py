@@ -37,11 +37,11 @@ import likewise as lw
 from corpora import drawn
 from likewise.collection.snapshot import open_snapshot
 from likewise.collection.writer import Writer, build
-from likewise.like.kernels import scan_points
 from likewise.like.question import Question, of_doc
 from likewise.like.store import store_halves
 from likewise.models.fitting import fit_model, read_config
 from likewise.models.store import save_model
+from likewise.neighbours.coded import scan_points
 from likewise.text.analysis import Analysis
 
 K, DEPTH = 10, 100

@@ -22,8 +22,10 @@ ROOMS = [
     "retrieve",
     "stages",
     "expand",
+    "smooth",
     "like",
     "evaluate",
+    "reproduce",
     "app",
 ]
 GROUND = {"errors", "records", "compiled", "notation"}

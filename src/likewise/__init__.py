@@ -43,6 +43,8 @@ if TYPE_CHECKING:
     from likewise.neighbours.store import open_neighbours
     from likewise.records import Document, Query, Ranking
     from likewise.retrieve import BM25, TFIDF, Filter, JelinekMercer, QueryLikelihood
+    from likewise.smooth.space import KLSA
+    from likewise.smooth.stage import Smoothing
     from likewise.sources import Columns, open_source
     from likewise.stages import Answered, Cut, Stage, fuse
     from likewise.terms.nearness import Nearness
@@ -84,6 +86,8 @@ _ROOMS = {
     "likewise.neighbours.store": ("open_neighbours",),
     "likewise.records": ("Document", "Query", "Ranking"),
     "likewise.retrieve": ("BM25", "TFIDF", "Filter", "JelinekMercer", "QueryLikelihood"),
+    "likewise.smooth.space": ("KLSA",),
+    "likewise.smooth.stage": ("Smoothing",),
     "likewise.sources": ("Columns", "open_source"),
     "likewise.stages": ("Answered", "Cut", "Stage", "fuse"),
     "likewise.terms.nearness": ("Nearness",),
@@ -96,6 +100,7 @@ __all__ = [
     "BM25",
     "DDM",
     "KL",
+    "KLSA",
     "LDA",
     "LSI",
     "RM1",
@@ -127,6 +132,7 @@ __all__ = [
     "Rocchio",
     "Run",
     "Sample",
+    "Smoothing",
     "Stage",
     "Supplied",
     "TermGraph",

@@ -31,21 +31,23 @@ class Expansion(NamedTuple):
     note: str = ""
 
 
+class Ranking(NamedTuple):
+    """The answer to a query: internal `docs`, best first, ties by `doc` ascending."""
+
+    docs: NDArray[np.int64]
+    scores: NDArray[np.float64]
+
+
 class Query(NamedTuple):
     """A question: its text, or (where an earlier stage or the user chose them) weighted terms.
 
     `terms` are analysed terms, as the collection stores them; where given they replace the text.
-    `expansion` tells where terms come from that the user did not give.
+    `expansion` tells where terms come from that the user did not give, and `ranked` is the ranking
+    that was smoothed.
     """
 
     qid: str
     text: str = ""
     terms: Mapping[str, float] | None = None
     expansion: Expansion | None = None
-
-
-class Ranking(NamedTuple):
-    """The answer to a query: internal `docs`, best first, ties by `doc` ascending."""
-
-    docs: NDArray[np.int64]
-    scores: NDArray[np.float64]
+    ranked: Ranking | None = None

@@ -73,7 +73,7 @@ def test_index_reports_what_it_did(call):
 
 
 def test_search_prints_a_table_or_json(made):
-    code, out, err = made("search", "papers.lw", "wing", "flutter", "--explain")
+    code, out, err = made("search", "papers.lw", "wing", "flutter", "--explain", "--method", "bm25")
     assert (code, err) == (0, "")
     assert re.search(r"1 +\d+\.\d{4}  1999-17  Wing flutter\n +=", out)
     values = json.loads(made("search", "papers.lw", "wing flutter", "--json")[1])
@@ -134,7 +134,7 @@ def test_delete_by_file_and_missing_ids(made, here):
 
 
 def test_run_then_eval(made, here):
-    code, out, _ = made("run", "papers.lw", "--queries", "queries.jsonl")
+    code, out, _ = made("run", "papers.lw", "--queries", "queries.jsonl", "--method", "bm25")
     assert code == 0
     assert out.splitlines()[0].split()[:4] == ["a", "Q0", "1999-17", "1"]
     (here / "bm25.run").write_text(out)
@@ -242,7 +242,7 @@ def test_standard_input_and_a_closed_pipe(here):
     done = run("index", "-", "--to", "stdin.lw", input=PAPERS, cwd=here)
     assert done.returncode == 0, done.stderr
     assert "3 documents added" in done.stdout
-    command = f"{sys.executable} -m likewise run stdin.lw --queries queries.jsonl | head -1"
+    command = f"{sys.executable} -m likewise run stdin.lw --quiet --queries queries.jsonl | head -1"
     done = subprocess.run(
         command, shell=True, capture_output=True, text=True, check=False, cwd=here
     )

@@ -94,7 +94,7 @@ def test_numbers_are_those_of_run_files_and_of_eval(ask, call, tmp_path):
     [row] = plain["runs"]
     assert (row["name"], plain["baseline"]["name"], plain["queries"]) == (how, "bm25", 4)
     run = ("run", "notes.lw", "--queries", "queries.jsonl", "-k", "4")
-    (tmp_path / "bm25.run").write_text(call(*run)[1])
+    (tmp_path / "bm25.run").write_text(call(*run, "--method", "bm25")[1])
     (tmp_path / "rm3.run").write_text(call(*run, "--expand", how, "--tag", how)[1])
     files = ("--qrels", "qrels.txt", "bm25.run", "rm3.run")
     read = json.loads(call("risk", *files, "--depths", "3,1", "--no-plot", "--json")[1])

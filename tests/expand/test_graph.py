@@ -252,7 +252,7 @@ def test_a_graph_by_name(shelf):
 def test_the_graph_is_made_where_there_is_none(shelf):
     assert shelf.collection.info()["documents"] == len(TEXTS)
     answers = shelf.collection.search("lift", expand="graph")
-    assert len(answers) > len(shelf.collection.search("lift"))
+    assert len(answers) > len(shelf.collection.search("lift", method="bm25"))
     assert shelf.collection.term_graph().stored.entry is not None
     # It finds the same as one that is not stored.
     direct = shelf.grow(Associated(), asked(lift=1))

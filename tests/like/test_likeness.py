@@ -9,20 +9,20 @@ from hypothesis import strategies as st
 
 import likewise as lw
 from likewise.errors import UsageError
-from likewise.like.kernels import (
-    scan_points,
-    scan_rows,
-    scan_words,
-    score_points,
-    score_words,
-    table_of,
-)
+from likewise.like.kernels import scan_words, score_words, table_of
 from likewise.like.likeness import Likeness
 from likewise.like.question import of_doc, of_text
 from likewise.like.store import Weights, make_halves
 from likewise.like.view import Asked, How, View, mix, word_norms
 from likewise.models.topics import TopicModel
-from likewise.neighbours.coded import CodedPoints, decode, encode
+from likewise.neighbours.coded import (
+    CodedPoints,
+    decode,
+    encode,
+    scan_points,
+    scan_rows,
+    score_points,
+)
 
 from .conftest import documents
 

@@ -15,7 +15,8 @@ from .conftest import documents
 
 @pytest.fixture
 def c(tmp_path):
-    return lw.index(list(documents())[:40], to=tmp_path / "c.lw", model="lsi(topics=4)")
+    some = list(documents())[:40]
+    return lw.index(some, to=tmp_path / "c.lw", model="lsi(topics=4)", smooth=None)
 
 
 def folders(c):

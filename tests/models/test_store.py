@@ -93,7 +93,7 @@ def test_models_are_listed_chosen_and_replaced(collection):
 def test_a_graph_of_terms_is_no_model(tmp_path):
     c = lw.index(documents(), to=tmp_path / "c.lw", model="lsi(topics=4)")
     c.make_term_graph(name="terms")
-    assert [entry.name for entry in c.snapshot.manifest.models] == ["lsi", "terms"]
+    assert [entry.name for entry in c.snapshot.manifest.models] == ["lsi", "klsa", "terms"]
     assert [entry.name for entry in document_models(c.snapshot.manifest)] == ["lsi"]
     assert find_model(c.snapshot, None).name == "lsi"
     with pytest.raises(UsageError, match=r"no model 'terms'.*there is lsi$"):
@@ -173,7 +173,7 @@ def test_an_altered_file_of_a_model_is_named(collection):
 @pytest.mark.parametrize(
     ("model", "message"),
     [
-        ("dmd", "unknown model 'dmd': it is one of categories, ddm, lda"),
+        ("dmd", "unknown model 'dmd': it is one of categories, ddm, klsa, lda"),
         ("ddm(topic=3)", "'topic=3' is no option"),
         ("ddm(topics=many)", "must be a whole number"),
         ("nmf(topics=1000)", "at most"),

@@ -51,7 +51,7 @@ def collection(tmp_path_factory):
     ],
 )
 def test_conditions(collection, where, expected):
-    found = collection.search("word", where=where)
+    found = collection.search("word", method="bm25", where=where)
     assert sorted(answer.doc_id for answer in found) == list(expected)
 
 

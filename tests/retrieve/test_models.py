@@ -11,6 +11,7 @@ from likewise.retrieve.models import (
     BM25,
     MODELS,
     TFIDF,
+    InnerProduct,
     JelinekMercer,
     QueryLikelihood,
     idf,
@@ -31,6 +32,7 @@ models = st.one_of(
     st.builds(QueryLikelihood, mu=st.floats(1, 3000)),
     st.builds(JelinekMercer, lam=st.floats(0.05, 0.95)),
     st.just(TFIDF()),
+    st.just(InnerProduct()),
 )
 
 
@@ -44,7 +46,9 @@ def plain_score(model, corpus, query, doc):
     for term, q in known.items():
         n, f = corpus.doc_freqs[term], counts[term]
         share = corpus.term_freqs[term] / corpus.n_tokens
-        if isinstance(model, BM25):
+        if isinstance(model, InnerProduct):
+            score += q * f
+        elif isinstance(model, BM25):
             relative = length / (corpus.n_tokens / corpus.n_docs)
             saturated = f / (f + model.k1 * (1 - model.b + model.b * relative)) if f else 0.0
             score += q * math.log(1 + (corpus.n_docs - n + 0.5) / (n + 0.5)) * saturated
@@ -214,7 +218,9 @@ def test_mean_average_precision_on_real_collections(data, tmp_path, name, floor)
     assert round(scores.means["AP"], 3) >= floor
 
 
-@pytest.mark.parametrize("text", ["bm25", "bm25(k1=2.0,b=0.5)", "ql(mu=500.0)", "ql-jm", "tfidf"])
+@pytest.mark.parametrize(
+    "text", ["bm25", "bm25(k1=2.0,b=0.5)", "ql(mu=500.0)", "ql-jm", "tfidf", "inner"]
+)
 def test_models_print_as_they_are_read(text):
     model = read_model(text)
     assert str(model) == text

@@ -7,11 +7,14 @@ from hypothesis import strategies as st
 
 from likewise.collection.postings import BLOCK
 from likewise.errors import UsageError
-from likewise.retrieve.models import BM25, TFIDF, JelinekMercer, QueryLikelihood
+from likewise.retrieve.models import BM25, TFIDF, InnerProduct, JelinekMercer, QueryLikelihood
 from likewise.retrieve.search import Retriever
 from likewise.text.analysis import Analysis
 
-MODELS = [BM25(), BM25(1.5, 0.65), BM25(0.0, 0.5), QueryLikelihood(50), JelinekMercer(), TFIDF()]
+MODELS = [
+    *(BM25(), BM25(1.5, 0.65), BM25(0.0, 0.5), QueryLikelihood(50), JelinekMercer(), TFIDF()),
+    InnerProduct(),
+]
 IN_A_FIXTURE = [HealthCheck.function_scoped_fixture]
 
 

@@ -24,6 +24,8 @@ _SHOWN_TERMS = 20
 # A space at which no line is broken.
 _TIE = "\u00a0"
 _LEAST_SHOWN = 0.00005
+# How parts begin that are a document's; no term has a space in it.
+_LIKE = "like "
 
 
 @dataclass(frozen=True)
@@ -141,7 +143,7 @@ class Answers(Sequence[Answer]):
 
     def __str__(self) -> str:
         explained = any(answer.explanation for answer in self._answers)
-        if self.expanded and (explained or self.expanded.left):
+        if self.expanded and self._answers and (explained or self.expanded.left):
             return f"{self.expanded.shown(columns(), self._words)}\n\n{self.table(columns())}"
         return self.table(columns())
 
@@ -169,8 +171,7 @@ class Answers(Sequence[Answer]):
             if answer.reasons:
                 lines += [indent + line for line in _reasons(answer.reasons, width - len(indent))]
             elif answer.explanation:
-                shown = _wrapped("= " + self._sum(answer), width - len(indent), indent=2)
-                lines += [indent + line for line in shown]
+                lines += [indent + line for line in self._sums(answer, width - len(indent))]
         return "\n".join(lines)
 
     def explained(self, explanations: Sequence[tuple[tuple[Part, ...], Reasons | None]]) -> Answers:
@@ -181,11 +182,17 @@ class Answers(Sequence[Answer]):
         ]
         return self._with(answers)
 
-    def _sum(self, answer: Answer) -> str:
-        named = [
-            part._replace(term=self._words.get(part.term, part.term)) for part in answer.explanation
-        ]
-        return _parts(named)
+    def _sums(self, answer: Answer, width: int) -> list[str]:
+        """Lay out the parts of a score: by words, and by documents where there are such."""
+        words, like = [], []
+        for term, score in answer.explanation:
+            if term.startswith(_LIKE):
+                like.append(Part(shorten(term.removeprefix(_LIKE), _WIDEST_ID), score))
+            else:
+                words.append(Part(self._words.get(term, term), score))
+        if not like:
+            return _wrapped("= " + _parts(words), width, indent=2)
+        return _halves([("words", words), ("like", like)], width)
 
     def grown(self, query: Query) -> Answers:
         """Give the same answers with what was made of the query."""
@@ -236,15 +243,21 @@ _OWN = ("rank", "doc_id", "score", "title")
 
 
 def _reasons(reasons: Reasons, width: int) -> list[str]:
-    """Lay out the halves of a score, a line each, and the passages that carry them."""
-    halves = reasons.by_half()
+    """Lay out the halves of a score, and the passages that carry them."""
+    lines = _halves(reasons.by_half(), width)
+    lines += [f"“{shorten(passage.text, max(width - 2, 20))}”" for passage in reasons.passages[:1]]
+    return lines
+
+
+def _halves(halves: Sequence[tuple[str, Sequence[Part]]], width: int) -> list[str]:
+    """Lay out the halves of a score, a line each; what has no parts is left out."""
     label = max([len(name) for name, _ in halves], default=0)
     lines = []
     for name, parts in halves:
-        total = sum(part.score for part in parts)
-        start = f"{name:<{label}}  {total:7.4f} = "
-        lines += _wrapped(start + _parts(parts), width, indent=len(start))
-    lines += [f"“{shorten(passage.text, max(width - 2, 20))}”" for passage in reasons.passages[:1]]
+        if parts:
+            total = sum(part.score for part in parts)
+            start = f"{name:<{label}}  {total:7.4f} = "
+            lines += _wrapped(start + _parts(parts), width, indent=len(start))
     return lines
 
 

@@ -1,4 +1,4 @@
-"""The collection as what answers queries: search, expansion, runs."""
+"""The collection as what answers queries: search, expansion, smoothing, runs."""
 
 from __future__ import annotations
 
@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING, TypeAlias, TypeGuard, cast
 
 from likewise.app.answers import Answers
 from likewise.app.relating import Relating
+from likewise.collection.manifest import KERNEL
+from likewise.compiled import Bools
 from likewise.errors import UsageError
 from likewise.evaluate.trec import Qrels, Run
 from likewise.records import Query
@@ -25,10 +27,13 @@ if TYPE_CHECKING:
     from likewise.expand.stage import Expand
     from likewise.like.methods import Config
     from likewise.like.near import Near
+    from likewise.smooth.stage import Smooth, Smoothing
 
 Method: TypeAlias = "str | Model | Near | Config"
 
 _DEFAULT = BM25()
+# What is done with a query where nothing is named: the best on judged collections.
+DEFAULT_EXPAND, DEFAULT_SMOOTH = "robust", "klsa"
 BY_LIKENESS = {"halves", "eq4", "topics", "words", "topn", "topn-lda", "lsh-tfidf"}
 
 
@@ -40,16 +45,44 @@ class Asking(Relating):
         query: str | Query,
         *,
         k: int = 10,
-        method: Method = _DEFAULT,
+        method: Method | None = None,
         expand: str | Expander | None = None,
+        smooth: str | Smoothing | None = None,
         where: str | Filter | Sequence[str | Filter] = (),
         explained: bool = False,
     ) -> Answers:
-        """Find the k documents that best match a query, by words or (`near`) by topics."""
+        """Find the k documents that best match a query, by words or (`near`) by topics.
+
+        Where none of method, expand and smooth is named, they are as in `pipeline`.
+        """
         query = Query("1", query) if isinstance(query, str) else query
-        stage = self.retrieve(method, k=k, where=where, expand=expand)
+        stage = self.pipeline(method, k=k, expand=expand, smooth=smooth, where=where)
         [answered] = stage([query])
-        return self.answers(answered, method=method, stage=stage if explained else None)
+        return self.answers(answered, method=repr(stage), stage=stage if explained else None)
+
+    def pipeline(
+        self,
+        method: Method | None = None,
+        *,
+        k: int = 1000,
+        expand: str | Expander | None = None,
+        smooth: str | Smoothing | None = None,
+        where: str | Filter | Sequence[str | Filter] = (),
+        threads: int = 1,
+    ) -> Stage:
+        """Give as a stage what `search` and `run` do.
+
+        Where nothing is named it is `bm25 >> robust >> bm25 >> klsa`, without the last where the
+        collection has no kernel model; else what is named, and `bm25` if that is no method.
+        """
+        if method is None and expand is None and smooth is None:
+            models = self._snapshot.manifest.models
+            smooth = DEFAULT_SMOOTH if any(model.kind == KERNEL for model in models) else None
+            expand = DEFAULT_EXPAND
+        method = _DEFAULT if method is None else method
+        return self.retrieve(
+            method, k=k, expand=expand, smooth=smooth, where=where, threads=threads
+        )
 
     def retrieve(
         self,
@@ -57,22 +90,72 @@ class Asking(Relating):
         *,
         k: int = 1000,
         expand: str | Expander | None = None,
+        smooth: str | Smoothing | None = None,
         where: str | Filter | Sequence[str | Filter] = (),
         threads: int = 1,
     ) -> Stage:
         """Give a search as a stage, for pipelines: `c.retrieve("bm25") >> …`.
 
         With an expander it is three: a first search (which some do themselves), the expander, and
-        the search again.
+        the search again. Smoothing comes last, over a ranking deep enough for it.
         """
+        if smooth is None or _is_none(smooth):
+            return self._searched(method, k, expand, self.allowed(where), threads)
+        from likewise.smooth.stage import DEPTH
+
+        how = _smoothing(smooth)
+        if _named(method) in BY_LIKENESS or _is_near(method):
+            raise UsageError(
+                f"{_named(method)} goes by likeness already, and is not smoothed by {how}; bm25, "
+                "ql, ql-jm, tfidf and inner can be"
+            )
+        allowed = self.allowed(where)
+        smoothing = self._smoothing(how, k, allowed, threads)
+        return self._searched(method, max(k, DEPTH), expand, allowed, threads) >> smoothing
+
+    def expand(
+        self,
+        how: str | Expander,
+        *,
+        method: Method | None = None,
+        where: str | Filter | Sequence[str | Filter] = (),
+        threads: int = 1,
+    ) -> Expand:
+        """Give an expander as a stage: `bm25 >> c.expand("rm3") >> bm25`.
+
+        `method` is how it searches itself: as the stage before does, unless another is named.
+        """
+        return self._growing(how, method, self.allowed(where), threads)
+
+    def smooth(
+        self,
+        how: str | Smoothing = DEFAULT_SMOOTH,
+        *,
+        k: int = 1000,
+        where: str | Filter | Sequence[str | Filter] = (),
+        threads: int = 1,
+    ) -> Smooth:
+        """Give smoothing by a kernel model as a stage: `c.retrieve("bm25") >> c.smooth("klsa")`.
+
+        The filter is for the documents that it brings in.
+        """
+        return self._smoothing(how, k, self.allowed(where), threads)
+
+    def _searched(
+        self,
+        method: Method,
+        k: int,
+        expand: str | Expander | None,
+        allowed: Sequence[Bools] | None,
+        threads: int,
+    ) -> Stage:
         if expand is not None and not _is_none(expand):
-            growing = self.expand(expand, method=method, where=where, threads=threads)
-            search, allowed, depth = growing.retriever, growing.allowed, growing.how.depth
+            growing = self._growing(expand, method, allowed, threads)
+            search, depth = growing.retriever, growing.how.depth
             last = Retrieve(search, k=k, allowed=allowed, threads=threads)
             if depth == 0:
                 return growing >> last
             return Retrieve(search, k=depth, allowed=allowed, threads=threads) >> growing >> last
-        allowed = self.allowed(where)
         if _named(method) in BY_LIKENESS:
             from likewise.like.methods import RankLike
 
@@ -89,18 +172,13 @@ class Asking(Relating):
             self.retriever(cast("str | Model", method)), k=k, allowed=allowed, threads=threads
         )
 
-    def expand(
+    def _growing(
         self,
         how: str | Expander,
-        *,
-        method: Method | None = None,
-        where: str | Filter | Sequence[str | Filter] = (),
-        threads: int = 1,
+        method: Method | None,
+        allowed: Sequence[Bools] | None,
+        threads: int,
     ) -> Expand:
-        """Give an expander as a stage: `bm25 >> c.expand("rm3") >> bm25`.
-
-        `method` is how it searches itself: as the stage before does, unless another is named.
-        """
         from likewise.expand.reading import read_expander
         from likewise.expand.stage import Expand
 
@@ -113,9 +191,19 @@ class Asking(Relating):
             )
         if getattr(config, "by_graph", False):
             self.term_graph(getattr(config, "graph", ""))
-        allowed = self.allowed(where)
         retriever = self.retriever(cast("str | Model", method))
         return Expand(retriever, config, allowed=allowed, threads=threads, fixed=fixed)
+
+    def _smoothing(
+        self, how: str | Smoothing, k: int, allowed: Sequence[Bools] | None, threads: int
+    ) -> Smooth:
+        from likewise.smooth.stage import Smooth
+
+        config = _smoothing(how)
+        if k < 1:
+            raise UsageError(f"k must be at least 1, not {k}")
+        rows = self.rows(config.model)
+        return Smooth(rows, config, k=k, allowed=allowed, threads=threads)
 
     def perturb(
         self,
@@ -172,15 +260,18 @@ class Asking(Relating):
         queries: Iterable[Query],
         *,
         k: int = 1000,
-        method: Method = _DEFAULT,
+        method: Method | None = None,
         expand: str | Expander | None = None,
+        smooth: str | Smoothing | None = None,
         where: str | Filter | Sequence[str | Filter] = (),
         name: str = "",
         threads: int = 0,
     ) -> Run:
-        """Answer many queries, for evaluation or a TREC run file."""
+        """Answer many queries, for evaluation or a TREC run file; methods as for `search`."""
         threads = threads or os.cpu_count() or 1
-        stage = self.retrieve(method, k=k, where=where, expand=expand, threads=threads)
+        stage = self.pipeline(
+            method, k=k, expand=expand, smooth=smooth, where=where, threads=threads
+        )
         return self.as_run(stage(queries), name=name or repr(stage))
 
     def as_run(self, answered: Iterable[Answered], *, name: str) -> Run:
@@ -195,13 +286,13 @@ class Asking(Relating):
         self,
         answered: Answered,
         *,
-        method: Method | str = "",
+        method: str = "",
         stage: Stage | None = None,
     ) -> Answers:
         """Turn what a pipeline gave for one query into answers; with a stage, explained by it."""
         query, ranking = answered
         explain = (lambda doc: stage.explain(query, doc)) if stage else None
-        found = self._found(ranking, explain, query=query.text, method=str(method))
+        found = self._found(ranking, explain, query=query.text, method=method)
         found = found.grown(query) if query.expansion else found
         return found.spelt(self._words(answered)) if stage else found
 
@@ -227,5 +318,13 @@ def _named(method: Method) -> str:
     return written.strip().partition("(")[0].rstrip().lower()
 
 
-def _is_none(how: str | Expander) -> bool:
+def _is_none(how: object) -> bool:
     return isinstance(how, str) and how.strip().lower() == "none"
+
+
+def _smoothing(how: str | Smoothing) -> Smoothing:
+    from likewise.smooth.stage import Smoothing, read_smoothing
+
+    if not isinstance(how, str | Smoothing):
+        raise UsageError(f"{how!r} is no smoothing: write klsa, klsa(docs=10), or none")
+    return read_smoothing(how)

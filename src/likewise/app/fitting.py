@@ -5,9 +5,11 @@ from __future__ import annotations
 import os
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, cast
+from typing import TYPE_CHECKING, TypeGuard
 
-from likewise.collection.snapshot import open_snapshot
+import numpy as np
+
+from likewise.collection.snapshot import Snapshot, open_snapshot
 from likewise.collection.writer import Writer
 from likewise.errors import UsageError
 
@@ -18,18 +20,53 @@ if TYPE_CHECKING:
     from likewise.models.fitting import Watch
     from likewise.models.store import AnyModel
     from likewise.models.vectors import Names, Source
+    from likewise.smooth.gram import Gram
+    from likewise.smooth.space import KLSA
+    from likewise.smooth.store import AnySpace
+
+
+def read_fitted(text: str) -> ModelConfig | KLSA:
+    """Read what can be fitted as it is written: `ddm(topics=100)`, `klsa(kernel=cosine)`."""
+    from likewise import notation
+    from likewise.models.fitting import CONFIGS
+    from likewise.smooth.space import KLSA
+
+    kinds: dict[str, type[ModelConfig | KLSA]] = {**CONFIGS, KLSA.notation: KLSA}
+    return notation.read(text, kinds, what="model")
+
+
+def read_indexed(
+    model: str | ModelConfig | None, smooth: str | KLSA | None
+) -> tuple[ModelConfig | None, KLSA | None]:
+    """Read what is fitted as part of indexing; smooth "auto" is `klsa` beside a model."""
+    from likewise.smooth.space import KLSA
+
+    config = _read(model)
+    if isinstance(config, KLSA):
+        raise UsageError(f"{config} goes beside a model of documents: it is for smooth, not model")
+    kernel = _read(smooth) if smooth != "auto" else KLSA() if config else None
+    if kernel is not None and not isinstance(kernel, KLSA):
+        raise UsageError(f"{kernel} smooths no ranking; smooth is klsa, none or auto")
+    return config, kernel
+
+
+def _read(model: str | ModelConfig | KLSA | None) -> ModelConfig | KLSA | None:
+    if isinstance(model, str):
+        return None if model.strip().lower() == "none" else read_fitted(model)
+    return model
 
 
 def fit_where_possible(
     folder: Path,
-    config: ModelConfig,
+    config: ModelConfig | KLSA,
     *,
     threads: int = 0,
     watch: Watch | None = None,
     on_doc: DocWatch | None = None,
 ) -> None:
     """Fit a model as part of indexing; documents without words simply have none."""
-    if open_snapshot(folder).n_tokens:
+    snapshot = open_snapshot(folder)
+    if snapshot.n_tokens and (config.notation != "klsa" or _has_searched(snapshot)):
         fit_stored(folder, config, threads=threads, watch=watch, on_doc=on_doc)
 
 
@@ -37,18 +74,20 @@ def keep_up(writer: Writer, *, threads: int = 0, on_doc: DocWatch | None = None)
     """Bring what is stored of documents by every model up to date."""
     if writer.manifest.models:
         from likewise.like import store
+        from likewise.smooth.store import keep_up_rows
         from likewise.terms.prepared import store_prepared
         from likewise.terms.store import keep_up_graphs
 
         threads = threads or os.cpu_count() or 1
         store.keep_up(writer, threads=threads, watch=on_doc)
+        keep_up_rows(writer, watch=on_doc)
         keep_up_graphs(writer, threads=threads)
         store_prepared(writer, threads=threads)
 
 
 def fit_stored(
     folder: Path,
-    config: ModelConfig,
+    config: ModelConfig | KLSA,
     *,
     name: str = "",
     sample: Sample | None = None,
@@ -58,10 +97,11 @@ def fit_stored(
     on_doc: DocWatch | None = None,
     vectors: Source | None = None,
     vector_ids: Names | None = None,
-) -> AnyModel:
+) -> AnyModel | AnySpace:
     """Fit a model on a collection and store it there, with the halves of all documents.
 
-    `vectors` and `vector_ids` are as in `Collection.fit_vectors`.
+    `vectors` and `vector_ids` are as in `Collection.fit_vectors`. Of a kernel model the rows of
+    all documents are stored.
     """
     from likewise.like.ageing import store_fitness
     from likewise.like.store import choose_weights, store_halves
@@ -70,7 +110,21 @@ def fit_stored(
     from likewise.models.store import check_name, load_model, save_model
     from likewise.models.topics import TopicModel
     from likewise.models.vectors import read_vectors
+    from likewise.smooth.space import KLSA
 
+    if isinstance(config, KLSA):
+        if go_on:
+            raise UsageError(f"{config} cannot be gone on with; ddm and lda can")
+        return fit_kernel_stored(
+            folder,
+            config,
+            name=name,
+            threads=threads,
+            watch=watch,
+            on_doc=on_doc,
+            features=vectors,
+            ids=vector_ids,
+        )
     snapshot = open_snapshot(folder)
     config = _of_field(config, vectors, vector_ids)
     given = None
@@ -99,6 +153,74 @@ def fit_stored(
     return model
 
 
+def fit_kernel_stored(
+    folder: Path,
+    config: KLSA,
+    *,
+    name: str = "",
+    threads: int = 0,
+    watch: Watch | None = None,
+    on_doc: DocWatch | None = None,
+    features: Source | None = None,
+    ids: Names | None = None,
+    gram: Gram | None = None,
+) -> AnySpace:
+    """Fit a kernel model and store it, with the rows of all documents.
+
+    `features`, with their `ids`, and `gram` are as in `Collection.fit_kernel`.
+    """
+    from likewise.collection.manifest import KERNEL
+    from likewise.models.store import check_name
+    from likewise.models.vectors import read_vectors
+    from likewise.smooth.space import fit_space
+    from likewise.smooth.store import save_space, store_rows
+
+    if features is not None and gram is not None:
+        raise UsageError("a kernel is given by features or by a function (gram), not by both")
+    if ids is not None and (features is None or _in_field(features)):
+        raise UsageError("ids name the documents of features that stand in no field")
+    snapshot, stored_as = open_snapshot(folder), name or config.notation
+    space: AnySpace
+    with Writer(folder) as writer:
+        # Not after minutes of fitting.
+        check_name(writer.manifest, stored_as, kind=KERNEL)
+        if features is not None:
+            from likewise.smooth.given import fit_features
+
+            vectors = read_vectors(snapshot, features, ids=ids)
+            field = features if _in_field(features) else ""
+            space = fit_features(snapshot, vectors, config, stored_as, field=field, threads=threads)
+        elif gram is not None:
+            from likewise.smooth.gram import fit_gram
+
+            space = fit_gram(snapshot, gram, config, stored_as)
+        else:
+            space = fit_space(snapshot, config, name=stored_as, threads=threads, watch=watch)
+        save_space(writer, space)
+        store_rows(writer, stored_as, watch=on_doc)
+    return space
+
+
+def drop_stored(folder: Path, name: str) -> None:
+    """Remove a model of documents or a kernel model, with all that was worked out by it."""
+    from likewise.collection.manifest import GRAPH
+
+    with Writer(folder) as writer:
+        known = [entry.name for entry in writer.manifest.models if entry.kind != GRAPH]
+        if name not in known:
+            there = f"there is {', '.join(known)}" if known else "there is none"
+            raise UsageError(f"no model {name!r} in {folder}; {there}")
+        writer.drop_model(name)
+
+
+def _has_searched(snapshot: Snapshot) -> bool:
+    """Whether there is a term that is searched for: filters may leave none."""
+    if not snapshot.analysis.filters_terms:
+        return True
+    terms = np.arange(snapshot.n_terms)
+    return bool(snapshot.admitted(*snapshot.frequencies(terms)).any())
+
+
 def _of_field(config: ModelConfig, vectors: Source | None, ids: Names | None) -> ModelConfig:
     """Note the field that vectors come from, so that documents added later are read there too."""
     from likewise.models.supplied import Supplied
@@ -107,9 +229,13 @@ def _of_field(config: ModelConfig, vectors: Source | None, ids: Names | None) ->
         return config
     if not isinstance(config, Supplied):
         raise UsageError(f"{config} is not made of vectors: the model that is, is called vectors")
-    in_field = isinstance(vectors, str) and not vectors.endswith(".npy")
-    if (config.field or in_field) and (not in_field or config.field not in ("", vectors)):
+    fielded = _in_field(vectors)
+    if (config.field or fielded) and (not fielded or config.field not in ("", vectors)):
         raise UsageError(f"{config}: vectors stand in a field, or come from elsewhere, not both")
-    if in_field and ids is not None:
+    if fielded and ids is not None:
         raise UsageError("vectors in a field need no ids: each stands with its document")
-    return replace(config, field=cast("str", vectors)) if in_field else config
+    return replace(config, field=vectors) if _in_field(vectors) else config
+
+
+def _in_field(source: Source) -> TypeGuard[str]:
+    return isinstance(source, str) and not source.endswith(".npy")

@@ -11,10 +11,17 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from likewise.app.asking import Asking
-from likewise.app.fitting import fit_stored, fit_where_possible, keep_up
+from likewise.app.fitting import (
+    drop_stored,
+    fit_kernel_stored,
+    fit_stored,
+    fit_where_possible,
+    keep_up,
+    read_fitted,
+    read_indexed,
+)
 from likewise.app.opened import Path_
 from likewise.collection.build import Resources
-from likewise.collection.manifest import GRAPH
 from likewise.collection.writer import Added, Writer, build
 from likewise.errors import SourceError, UsageError
 from likewise.evaluate.trec import Qrels
@@ -33,6 +40,9 @@ if TYPE_CHECKING:
     from likewise.models.supplied import Supplied, SuppliedModel
     from likewise.models.triple import Triples
     from likewise.models.vectors import Names, Source
+    from likewise.smooth.gram import Gram
+    from likewise.smooth.space import KLSA
+    from likewise.smooth.store import AnySpace
 
 # Models are imported when they are first used: a search does not wait for them.
 
@@ -80,20 +90,21 @@ class Collection(Asking):
 
     def fit(
         self,
-        model: str | ModelConfig = "ddm",
+        model: str | ModelConfig | KLSA = "ddm",
         *,
         name: str = "",
         sample: Sample | None = None,
         threads: int = 0,
         go_on: bool = False,
         watch: Watch | None = None,
-    ) -> AnyModel:
-        """Fit a model and store it with the collection; `go_on` from the one that is there."""
-        from likewise.models.fitting import read_config
+    ) -> AnyModel | AnySpace:
+        """Fit a model and store it with the collection; `go_on` from the one that is there.
 
+        `klsa` is a kernel model, which smooths rankings; the others decompose documents.
+        """
         fitted = fit_stored(
             self.folder,
-            read_config(model) if isinstance(model, str) else model,
+            read_fitted(model) if isinstance(model, str) else model,
             name=name,
             sample=sample,
             threads=threads,
@@ -134,6 +145,49 @@ class Collection(Asking):
         self.refresh()
         assert isinstance(fitted, SuppliedModel)
         return fitted
+
+    def fit_kernel(
+        self,
+        kernel: str = "bm25",
+        *,
+        axes: int = 0,
+        docs: int | None = None,
+        features: Source | None = None,
+        ids: Names | None = None,
+        gram: Gram | None = None,
+        name: str = "klsa",
+        threads: int = 0,
+        watch: Watch | None = None,
+    ) -> AnySpace:
+        """Fit a kernel model, by which rankings are smoothed, and store it.
+
+        `kernel` is one of words, such as `bm25(k1=2,power=0.5)`. In its place `features` may be
+        vectors of the documents (as the source of `fit_vectors`, and `ids` as there), or `gram` a
+        function of two lists of texts that gives the kernel between them. `axes` and `docs` are
+        those of `KLSA`.
+        """
+        from likewise.smooth.space import KLSA
+
+        docs = KLSA.docs if docs is None else docs
+        if kernel != KLSA.kernel and (features is not None or gram is not None):
+            raise UsageError(f"the kernel is {kernel}, or given by features or gram, not both")
+        fitted = fit_kernel_stored(
+            self.folder,
+            KLSA(kernel, axes=axes, docs=docs),
+            name=name,
+            threads=threads,
+            watch=watch,
+            features=features,
+            ids=ids,
+            gram=gram,
+        )
+        self.refresh()
+        return fitted
+
+    def drop_model(self, name: str) -> None:
+        """Remove a model, with all that was worked out by it."""
+        drop_stored(self.folder, name)
+        self.refresh()
 
     def model(self, name: str | None = None) -> AnyModel:
         """Give a fitted model by name; without one, the model that was fitted last."""
@@ -200,6 +254,8 @@ class Collection(Asking):
 
     def info(self) -> dict[str, Any]:
         """Describe the collection in plain values."""
+        from likewise.models.store import document_models
+        from likewise.smooth.store import stored_kernels
         from likewise.terms.store import stored_graphs
 
         s = self._snapshot
@@ -213,7 +269,8 @@ class Collection(Asking):
             "segments": len(s.segments),
             "bytes": s.n_bytes,
             "fields": s.field_names(),
-            "models": [entry.name for entry in s.manifest.models if entry.kind != GRAPH],
+            "models": [entry.name for entry in document_models(s.manifest)],
+            "kernels": [entry.name for entry in stored_kernels(s.manifest)],
             "graphs": stored_graphs(s.manifest),
             "ageing": [one.to_json() for one in self.ageing()],
             "analysis": s.analysis.to_json(),
@@ -236,13 +293,15 @@ def index(
     on_bad: OnBad | None = None,
     resources: Resources = Resources(),
     model: str | ModelConfig | None = "lsi",
+    smooth: str | KLSA | None = "auto",
 ) -> Collection:
-    """Make a collection of documents, and fit a model on it."""
+    """Make a collection of documents, and fit a model on it, and a kernel model to smooth by.
+
+    `smooth` "auto" is `klsa` beside a model, and nothing where that is None.
+    """
     if not sources:
         raise UsageError("nothing to index: name at least one source")
-    from likewise.models.fitting import read_config
-
-    config = read_config(model) if isinstance(model, str) else model
+    configs = read_indexed(model, smooth)
     documents = _documents(sources, columns, format, on_bad)
     build(
         Path(to),
@@ -252,8 +311,9 @@ def index(
         replace=replace,
         resources=resources,
     )
-    if config is not None:
-        fit_where_possible(Path(to), config, threads=resources.threads)
+    for config in configs:
+        if config is not None:
+            fit_where_possible(Path(to), config, threads=resources.threads)
     return Collection(to)
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from likewise.app.answers import Answer, Answers, one_line
 from likewise.collection.snapshot import Snapshot, open_snapshot
@@ -14,6 +15,9 @@ from likewise.retrieve.explain import Part
 from likewise.retrieve.filters import Filter, allowed_docs
 from likewise.retrieve.models import BM25, Model, read_model
 from likewise.retrieve.search import Retriever
+
+if TYPE_CHECKING:
+    from likewise.smooth.search import RowSearch
 
 Path_ = str | os.PathLike[str]
 
@@ -31,6 +35,7 @@ class Opened:
         """See what other processes have changed."""
         self._snapshot = open_snapshot(self.folder)
         self._retrievers: dict[Model, Retriever] = {}
+        self._rows: dict[str, RowSearch] = {}
 
     @property
     def snapshot(self) -> Snapshot:
@@ -64,6 +69,16 @@ class Opened:
         if model not in self._retrievers:
             self._retrievers[model] = Retriever(self._snapshot, model)
         return self._retrievers[model]
+
+    def rows(self, name: str = "") -> RowSearch:
+        """Give the documents by a kernel model, ready to be searched; "" is the one fitted last."""
+        from likewise.smooth.search import RowSearch
+        from likewise.smooth.store import find_kernel, open_rows
+
+        named = find_kernel(self._snapshot, name).name
+        if named not in self._rows:
+            self._rows[named] = RowSearch(open_rows(self._snapshot, named))
+        return self._rows[named]
 
     def _found(
         self,

@@ -21,8 +21,8 @@ from likewise.text.analysis import Analysis
 NAME = "manifest.json"
 FORMAT = "likewise collection"
 VERSION = 1
-# The kind of a model of terms; all others are models of documents.
-GRAPH = "graph"
+# Kinds of models that do not decompose documents: of terms, and of rankings.
+GRAPH, KERNEL = "graph", "kernel"
 
 
 @dataclass(frozen=True)

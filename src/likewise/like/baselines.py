@@ -23,11 +23,11 @@ from likewise import notation
 from likewise.collection.snapshot import Snapshot, TermCounts
 from likewise.compiled import Bools, Doubles, Floats, Ids, Int, Ints, kernel
 from likewise.errors import UsageError
-from likewise.like.kernels import score_points
 from likewise.like.likeness import Likeness
 from likewise.like.question import AGAINST, Example, Question
 from likewise.like.store import Weights
 from likewise.like.view import Asked
+from likewise.neighbours.coded import score_points
 from likewise.records import Ranking
 from likewise.retrieve.explain import Part, explain
 from likewise.retrieve.impacts import impact

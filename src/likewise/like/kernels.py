@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from likewise.compiled import Bytes, Doubles, Floats, Ids, Int, Ints, Offsets, fast_kernel, kernel
+from likewise.compiled import Bytes, Doubles, Floats, Ids, Ints, Offsets, kernel
 from likewise.neighbours.coded import Codes
 
 _EMPTY = -1
@@ -58,29 +58,6 @@ def fill_table(terms: Ids, weights: Doubles, keys: Ids, values: Doubles) -> None
         values[at] = weights[i]
 
 
-@fast_kernel
-def scan_points(codes: Rows, scales: Floats, query: Floats, out: Floats) -> None:
-    """Multiply every point with a query. Equals `out = (codes @ query) * scales`."""
-    width: Int = codes.shape[1]
-    for i in range(len(codes)):
-        total = np.float32(0)
-        for k in range(width):
-            total += np.float32(codes[i, k]) * query[k]
-        out[i] = total * scales[i]
-
-
-@fast_kernel
-def scan_rows(rows: Ints, codes: Rows, scales: Floats, query: Floats, out: Floats) -> None:
-    """Multiply some points with a query. Equals `out = (codes[rows] @ query) * scales[rows]`."""
-    width: Int = codes.shape[1]
-    for i in range(len(rows)):
-        row = rows[i]
-        total = np.float32(0)
-        for k in range(width):
-            total += np.float32(codes[row, k]) * query[k]
-        out[i] = total * scales[row]
-
-
 @kernel
 def scan_words(words: Words, table: Table, factor: Any, out: Floats) -> None:
     """Add to every score `factor` times the inner product of own words with a query's."""
@@ -94,21 +71,6 @@ def scan_words(words: Words, table: Table, factor: Any, out: Floats) -> None:
                 if keys[at] == terms[j]:
                     total += values[at] * weights[j]
         out[i] += np.float32(factor * total * scales[i])
-
-
-@kernel
-def score_points(rows: Ints, codes: Rows, scales: Floats, query: Doubles, out: Doubles) -> None:
-    """Multiply some points with a query, in one order of adding up.
-
-    Equals `out = (codes[rows] @ query) * scales[rows]` in double precision.
-    """
-    width: Int = codes.shape[1]
-    for i in range(len(rows)):
-        row = rows[i]
-        total = 0.0
-        for k in range(width):
-            total += codes[row, k] * query[k]
-        out[i] = total * scales[row]
 
 
 @kernel

@@ -21,17 +21,10 @@ import numpy as np
 
 from likewise.compiled import Bools, Doubles, Floats, Ints
 from likewise.errors import UsageError
-from likewise.like.kernels import (
-    Table,
-    scan_points,
-    scan_rows,
-    scan_words,
-    score_points,
-    score_words,
-    table_of,
-)
+from likewise.like.kernels import Table, scan_words, score_words, table_of
 from likewise.like.store import Weights
 from likewise.like.view import Asked, How, View
+from likewise.neighbours.coded import scan_points, scan_rows, score_points
 from likewise.neighbours.finder import Finder
 from likewise.records import Ranking
 from likewise.retrieve.models import BM25

@@ -11,7 +11,7 @@ import orjson
 from numpy.typing import NDArray
 
 from likewise.collection.files import check_content, check_size, map_array, write_array, write_bytes
-from likewise.collection.manifest import GRAPH, Manifest, ModelEntry
+from likewise.collection.manifest import GRAPH, KERNEL, Manifest, ModelEntry
 from likewise.collection.snapshot import MODELS, Snapshot
 from likewise.collection.writer import Writer
 from likewise.errors import DamagedError, FormatError, UsageError
@@ -26,6 +26,8 @@ from likewise.neighbours.coded import Coded
 FORMAT = 1
 _ABOUT = "model.json"
 _CHECKED_AT_OPEN = 64 << 20
+# Models that do not decompose documents stand aside, and are called so.
+_CALLED = {GRAPH: "a graph of terms", KERNEL: "a kernel model"}
 
 AnyModel = TopicModel | Subspace | SuppliedModel
 
@@ -83,15 +85,18 @@ def load_model(collection: Snapshot, name: str | None = None) -> AnyModel:
     )
 
 
-def check_name(manifest: Manifest, name: str) -> None:
-    """Raise where a model of documents cannot be called that."""
-    if any(entry.name == name and entry.kind == GRAPH for entry in manifest.models):
-        raise UsageError(f"{name!r} is the name of a graph of terms; give another name")
+def check_name(manifest: Manifest, name: str, *, kind: str = "") -> None:
+    """Raise where a model cannot be called that; `kind` is one that stands aside, if it is."""
+    for entry in manifest.models:
+        aside = entry.kind if entry.kind in _CALLED else ""
+        if entry.name == name and aside != kind:
+            what = _CALLED.get(entry.kind, f"a model of kind {entry.kind}")
+            raise UsageError(f"{name!r} is the name of {what}; give another name")
 
 
 def document_models(manifest: Manifest) -> list[ModelEntry]:
-    """List the models of documents; a graph of terms is none."""
-    return [entry for entry in manifest.models if entry.kind != GRAPH]
+    """List the models that decompose documents; graphs of terms and kernels do not."""
+    return [entry for entry in manifest.models if entry.kind not in _CALLED]
 
 
 def find_model(collection: Snapshot, name: str | None) -> ModelEntry:

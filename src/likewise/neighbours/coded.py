@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from likewise.compiled import Floats, Int, Ints, kernel
+from likewise.compiled import Doubles, Floats, Int, Ints, fast_kernel, kernel
 
 _LARGEST = 127
 
@@ -94,3 +94,43 @@ def round_rows(points: Floats, codes: Codes, scales: Floats) -> None:
             codes[i, k] = np.int8(code)
             coded += code * code
         scales[i] = np.sqrt(squares / coded)
+
+
+@fast_kernel
+def scan_points(codes: NDArray[Any], scales: Floats, query: Floats, out: Floats) -> None:
+    """Multiply every point with a query. Equals `out = (codes @ query) * scales`."""
+    width: Int = codes.shape[1]
+    for i in range(len(codes)):
+        total = np.float32(0)
+        for k in range(width):
+            total += np.float32(codes[i, k]) * query[k]
+        out[i] = total * scales[i]
+
+
+@fast_kernel
+def scan_rows(rows: Ints, codes: NDArray[Any], scales: Floats, query: Floats, out: Floats) -> None:
+    """Multiply some points with a query. Equals `out = (codes[rows] @ query) * scales[rows]`."""
+    width: Int = codes.shape[1]
+    for i in range(len(rows)):
+        row = rows[i]
+        total = np.float32(0)
+        for k in range(width):
+            total += np.float32(codes[row, k]) * query[k]
+        out[i] = total * scales[row]
+
+
+@kernel
+def score_points(
+    rows: Ints, codes: NDArray[Any], scales: Floats, query: Doubles, out: Doubles
+) -> None:
+    """Multiply some points with a query, in one order of adding up.
+
+    Equals `out = (codes[rows] @ query) * scales[rows]` in double precision.
+    """
+    width: Int = codes.shape[1]
+    for i in range(len(rows)):
+        row = rows[i]
+        total = 0.0
+        for k in range(width):
+            total += codes[row, k] * query[k]
+        out[i] = total * scales[row]

@@ -8,7 +8,7 @@ import numpy as np
 
 from likewise.collection.postings import LARGE, Postings
 from likewise.compiled import Floats, Int, Offsets, kernel
-from likewise.retrieve.models import BM25_IMPACT, DIRICHLET_IMPACT, TFIDF_IMPACT
+from likewise.retrieve.models import BM25_IMPACT, COUNT_IMPACT, DIRICHLET_IMPACT, TFIDF_IMPACT
 
 # From this many postings on, impacts that depend on the count alone are worked out once for each.
 _TABLE_FROM = 512
@@ -23,6 +23,8 @@ def impact(kind: Int, count: Any, norm: Any, factor: Any) -> Any:
         return np.float32(1.0 + np.log(count)) * norm
     if kind == DIRICHLET_IMPACT:
         return np.float32(np.log1p(count * factor))
+    if kind == COUNT_IMPACT:
+        return count
     return np.float32(np.log1p(count * factor * norm))
 
 

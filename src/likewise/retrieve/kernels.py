@@ -1,7 +1,8 @@
 """The hot loops of search: postings in, the best k documents out.
 
 The score of a document is summed over the query's terms in one order, whatever path is taken:
-pruned and exhaustive search, one segment or twenty, give the same bits.
+pruned and exhaustive search, one segment or twenty, give the same bits. What a posting says for its
+document, by any model, is in `impacts`.
 """
 
 from __future__ import annotations

@@ -19,7 +19,7 @@ from likewise.collection.snapshot import Snapshot
 from likewise.compiled import Bytes, Doubles, Floats, Int, Ints, Offsets, kernel
 from likewise.errors import UsageError
 
-BM25_IMPACT, TFIDF_IMPACT, DIRICHLET_IMPACT, JELINEK_MERCER_IMPACT = range(4)
+BM25_IMPACT, TFIDF_IMPACT, DIRICHLET_IMPACT, JELINEK_MERCER_IMPACT, COUNT_IMPACT = range(5)
 
 
 class QueryTerms(NamedTuple):
@@ -187,6 +187,27 @@ class TFIDF:
         )
 
 
+@dataclass(frozen=True)
+class InnerProduct:
+    """The inner product of counts, `Σ q f`: what plain LSI smooths."""
+
+    notation: ClassVar[str] = "inner"
+    impact: ClassVar[int] = COUNT_IMPACT
+    has_own_part: ClassVar[bool] = False
+    is_log: ClassVar[bool] = False
+
+    def __str__(self) -> str:
+        return notation.write(self)
+
+    def term_weights(self, terms: QueryTerms, n_docs: int, n_tokens: int) -> TermWeights:
+        """Weigh by the query."""
+        return TermWeights(terms.weights, np.ones(len(terms.weights)))
+
+    def norms(self, segment: Segment, collection: Snapshot) -> Floats:
+        """Give ones: a document's length does not count."""
+        return np.ones(segment.n_docs, np.float32)
+
+
 def bm25_idf(n_docs: int, doc_freqs: Ints) -> Doubles:
     """Give `ln(1 + (N - n + ½)/(n + ½))`."""
     return np.log1p((n_docs - doc_freqs + 0.5) / (doc_freqs + 0.5))
@@ -220,6 +241,7 @@ MODELS: dict[str, type[Model]] = {
     "ql": QueryLikelihood,
     "ql-jm": JelinekMercer,
     "tfidf": TFIDF,
+    "inner": InnerProduct,
 }
 
 

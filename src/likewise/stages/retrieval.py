@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from likewise.compiled import Bools
+import numpy as np
+
+from likewise.compiled import Bools, Doubles, Ints
 from likewise.records import Query
 from likewise.retrieve.explain import Part, explain
 from likewise.retrieve.search import Retriever
@@ -45,6 +47,20 @@ class Retrieve(Stage):
         if query.terms is not None:
             return query.terms
         return self.retriever.collection.analyzer.counts(query.text)
+
+    def score(self, query: Query, docs: Ints) -> Doubles:
+        """Score documents for a query's terms; -inf for those that have none of them."""
+        collection = self.retriever.collection
+        masks = [np.zeros(segment.n_docs, np.bool_) for segment in collection.segments]
+        owners = np.searchsorted(collection.bases, docs, "right") - 1
+        for i in np.unique(owners).tolist():
+            masks[i][docs[owners == i] - collection.bases[i]] = True
+        scores = np.full(len(docs), -np.inf)
+        if len(docs):
+            [found] = self.retriever.rank([self.terms(query)], k=len(docs), allowed=masks)
+            order = np.argsort(docs, kind="stable")
+            scores[order[np.searchsorted(docs[order], found.docs)]] = found.scores
+        return scores
 
     def explain(self, query: Query, doc: int) -> list[Part]:
         """Split a score by the terms of the query."""

@@ -7,6 +7,7 @@ from typing import NamedTuple, cast
 
 import numpy as np
 
+from likewise.compiled import Doubles, Ints
 from likewise.errors import UsageError
 from likewise.records import Query, Ranking
 from likewise.retrieve.explain import Part
@@ -31,6 +32,10 @@ class Stage:
     def after(self, before: Stage) -> Stage:
         """Give the stage as it is to be after another; most do not mind what comes before them."""
         return self
+
+    def score(self, query: Query, docs: Ints) -> Doubles | None:
+        """Score documents whether or not they were ranked; None for what cannot be told."""
+        return None
 
     def explain(self, query: Query, doc: int) -> list[Part]:
         """Split the score that the stage gave a document; the query is as the stage left it."""
@@ -66,6 +71,10 @@ class Chain(Stage):
         for stage in self.stages:
             batch = stage.apply(batch)
         return list(batch)
+
+    def score(self, query: Query, docs: Ints) -> Doubles | None:
+        """Score documents by the last stage."""
+        return self.stages[-1].score(query, docs)
 
     def explain(self, query: Query, doc: int) -> list[Part]:
         """Split a score of the last stage."""

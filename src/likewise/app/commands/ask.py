@@ -22,19 +22,27 @@ if TYPE_CHECKING:
 
 _BATCH = 1024
 
+_DEFAULT = """\
+Where none of --method, --expand and --smooth is named, a query is expanded by robust and its
+ranking smoothed by klsa, where the collection has a kernel model (`index` fits one). Scores are
+then at most 1: up to 0.7 for words, the first by these having all, and up to 0.3 for being like
+the first documents. Name one of the three and just that is done: --method bm25 is plain BM25.
+"""
+
 _METHODS = """\
 methods (options in brackets, as in --method "bm25(k1=2,b=0.5)"):
   bm25    BM25 as in Lucene                               k1=1.2 b=0.75
   ql      query likelihood, Dirichlet smoothing           mu=1000
   ql-jm   query likelihood, Jelinek-Mercer smoothing      lam=0.5
   tfidf   cosine of TF-IDF vectors
+  inner   inner product of counts
   near    nearness of topics (`likewise neighbours --help`)   model= metric= index=auto
   halves  the query as a document (`likewise like --help`, which has more of this kind)
 """
 
 _EXPANDERS = """\
 expanders of a query, by the terms of its first documents (--expand "rm3(docs=5,share=0.3)"):
-  none     the query as it is (the default)
+  none     the query as it is
   rm3      relevance model and query                       docs=10 terms=20 share=0.5
   rrm      relevance model by rank and rarity, and query   docs=20 terms=50 share=0.5
   rm1      relevance model alone                           docs=10 terms=20
@@ -56,18 +64,33 @@ share is the part of feedback in the expanded query. {shown}
 _ALL_TERMS = "--explain shows the weightiest terms, --json all."
 _RUN_TERMS = "--json shows all terms."
 
+_SMOOTHERS = """\
+smoothing of a ranking, by the documents that are like its first ones (--smooth "klsa(docs=10)"):
+  none     the ranking as it is
+  klsa     Kernel LSA: scores spread over documents that are like each other
+           docs=20           how many of the first documents count (0: all that are ranked)
+           share=0.3         the part of likeness in the score
+           by=rank           what each counts: 1/rank, or (by=score) its score
+           scale=max         both parts are divided by their maximum, or (scale=raw) are as they are
+           model=            the kernel model, as `likewise fit --model klsa --name NAME` stores it
+                             (default: fitted last)
+"""
+
 _FILTERS = r"""filters, all of which must hold:
   field=value   field!=value   field>=2000   field<2010   field=one|two   field=*
 """
 
 _SEARCH_MANUAL = f"""\
+{_DEFAULT}
 {_METHODS}
 {_EXPANDERS.format(shown=_ALL_TERMS)}
+{_SMOOTHERS}
 {_FILTERS}
 examples:
   likewise search papers.lw "boundary layer transition" -k 5
   likewise search papers.lw "wing flutter" --filter "year>=1960" --explain
-  likewise search papers.lw "wing flutter" --expand robust --explain
+  likewise search papers.lw "wing flutter" --method bm25
+  likewise search papers.lw "wing flutter" --expand rm3 --smooth "klsa(share=0.2)" --explain
 """
 
 _RUN_MANUAL = f"""\
@@ -77,11 +100,14 @@ The run goes to standard output in TREC form: qid Q0 doc_id rank score tag. Quer
 With --like the queries are documents: ids of the collection, a line each, or documents as JSONL
 (id, title, text). A document is not among its own answers. Methods are those of `likewise like`.
 
+{_DEFAULT}
 {_METHODS}
 {_EXPANDERS.format(shown=_RUN_TERMS)}
+{_SMOOTHERS}
 {_FILTERS}
 examples:
-  likewise run cran.lw --queries queries.jsonl > bm25.run
+  likewise run cran.lw --queries queries.jsonl > default.run
+  likewise run cran.lw --queries queries.jsonl --method bm25 > bm25.run
   likewise run cran.lw --queries queries.jsonl --expand rm3 > rm3.run
   likewise run cran.lw --like ids.txt -k 100 > like.run
   likewise eval --qrels qrels.txt bm25.run
@@ -101,7 +127,7 @@ def register(commands: Commands) -> None:
     search.add_argument("query", nargs="+", metavar="WORDS", help="the query")
     search.add_argument("-k", type=positive, default=10, metavar="N", help="answers (default 10)")
     _add_asking(search)
-    search.add_argument("--explain", action="store_true", help="show what each term gave")
+    search.add_argument("--explain", action="store_true", help="show what each part gave")
     search.add_argument("--quiet", action="store_true", help="no progress on standard error")
     add_json(search)
 
@@ -130,10 +156,9 @@ def register(commands: Commands) -> None:
 
 
 def _add_asking(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("--method", default="", metavar="NAME", help="how to score (default bm25)")
-    parser.add_argument(
-        "--expand", default="none", metavar="NAME", help="how to expand queries (default none)"
-    )
+    parser.add_argument("--method", metavar="NAME", help="how to score (see below)")
+    parser.add_argument("--expand", metavar="NAME", help="how to expand queries")
+    parser.add_argument("--smooth", metavar="NAME", help="how to smooth rankings")
     parser.add_argument(
         "--filter",
         action="append",
@@ -151,8 +176,9 @@ def _search(options: argparse.Namespace) -> None:
     answers = collection.search(
         spoken(options.query),
         k=options.k,
-        method=options.method or "bm25",
+        method=options.method,
         expand=options.expand,
+        smooth=options.smooth,
         where=options.filter,
         explained=options.explain,
     )
@@ -169,7 +195,7 @@ def _search(options: argparse.Namespace) -> None:
 
 def _see_graph(collection: Collection, options: argparse.Namespace) -> None:
     """Make the graph of terms that an expander asks, where there is none."""
-    if "graph" in options.expand:
+    if options.expand and "graph" in options.expand:
         from likewise.app.graphs import see_graph
         from likewise.expand.reading import read_expander
 
@@ -184,17 +210,19 @@ def _run(options: argparse.Namespace) -> None:
 
     collection = Collection(options.collection)
     if options.like:
-        if options.expand != "none":
-            raise UsageError("--expand is for queries of words, not for --like")
+        for name in ("expand", "smooth"):
+            if (getattr(options, name) or "none") != "none":
+                raise UsageError(f"--{name} is for queries of words, not for --like")
         _run_like(options, collection)
         return
     queries = read_queries(options.queries, fields=tuple(options.topic_fields.split(",")))
     _see_graph(collection, options)
     threads = options.threads or os.cpu_count() or 1
-    stage = collection.retrieve(
-        options.method or "bm25",
+    stage = collection.pipeline(
+        options.method,
         k=options.k,
         expand=options.expand,
+        smooth=options.smooth,
         where=options.filter,
         threads=threads,
     )

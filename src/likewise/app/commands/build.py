@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import argparse
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from itertools import chain
 from pathlib import Path
@@ -85,6 +85,12 @@ def register(commands: Commands) -> None:
         default="lsi",
         metavar="NAME",
         help="fit this model at the end, or none (default lsi)",
+    )
+    index.add_argument(
+        "--smooth",
+        default="auto",
+        metavar="NAME",
+        help="and this kernel model, to smooth rankings by, or none (default klsa, beside a model)",
     )
     add_resources(index)
     add_json(index)
@@ -185,12 +191,11 @@ def _add_analysis(parser: argparse.ArgumentParser) -> None:
 
 
 def _index(options: argparse.Namespace) -> None:
-    from likewise.app.fitting import fit_where_possible
+    from likewise.app.fitting import fit_where_possible, read_indexed
     from likewise.collection.writer import build
-    from likewise.models.fitting import read_config
 
     analysis = _analysis(options)
-    config = None if options.model == "none" else read_config(options.model)
+    configs = read_indexed(options.model, options.smooth)
     reading = _Reading(options)
     with Progress("index", quiet=options.quiet) as progress:
         added = build(
@@ -201,15 +206,21 @@ def _index(options: argparse.Namespace) -> None:
             replace=options.replace,
             resources=resources(options),
         )
-    if config is not None and added.n_docs:
-        with Progress("fit", unit="steps", quiet=options.quiet) as progress:
+    for config in configs:
+        if config is None or not added.n_docs:
+            continue
+        with Progress(f"fit {config.notation}", unit="steps", quiet=options.quiet) as progress:
             fit_where_possible(
                 options.to,
                 config,
                 threads=options.threads,
-                watch=lambda note: progress.advance(1),
+                watch=_advance(progress),
             )
     _report(options, options.to, added, reading)
+
+
+def _advance(progress: Progress) -> Callable[[object], None]:
+    return lambda note: progress.advance(1)
 
 
 def _add(options: argparse.Namespace) -> None:

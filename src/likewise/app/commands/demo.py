@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 import tempfile
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from likewise.app.options import Commands, command
 from likewise.app.progress import Progress
@@ -23,6 +23,14 @@ _QUERIES = ("butterworth filter design", "sparse matrix eigenvalues", "parse com
 
 _TERMS = ("eigenvalues", "sparse")
 _MODEL = "ddm(topics=60,sweeps=60)"
+# How titles are asked: the last as who names nothing.
+_WAYS: tuple[dict[str, Any], ...] = (
+    {"method": "bm25"},
+    {"method": "ql"},
+    {"method": "tfidf"},
+    {"method": "bm25", "smooth": "klsa"},
+    {},
+)
 _DOCUMENT = "scipy.signal.butter"
 
 
@@ -39,6 +47,8 @@ def _demo(options: argparse.Namespace) -> None:
     with tempfile.TemporaryDirectory(prefix="likewise-demo-") as aside:
         folder = options.to or Path(aside) / "docstrings.lw"
         collection = _build(folder, quiet=options.quiet)
+        _smooth(folder, quiet=options.quiet)
+        collection.refresh()
         _search(collection)
         _like(folder, quiet=options.quiet)
         _terms(folder, quiet=options.quiet)
@@ -68,14 +78,21 @@ def _build(folder: Path, *, quiet: bool) -> Collection:
     return collection
 
 
+def _smooth(folder: Path, *, quiet: bool) -> None:
+    from likewise.app.cli import main
+
+    _say("likewise fit DIR --model klsa")
+    main(["fit", str(folder), "--model", "klsa", *(["--quiet"] if quiet else [])])
+
+
 def _search(collection: Collection) -> None:
     for query in _QUERIES:
         _say(f'likewise search DIR "{query}" -k 5')
         print(collection.search(query, k=5))
     _say(f'likewise search DIR "{_QUERIES[0]}" -k 2 --filter package=scipy --explain')
     print(collection.search(_QUERIES[0], k=2, where="package=scipy", explained=True))
-    _say(f'likewise search DIR "{_QUERIES[0]}" -k 2 --expand robust --explain')
-    print(collection.search(_QUERIES[0], k=2, expand="robust", explained=True))
+    _say(f'likewise search DIR "{_QUERIES[0]}" -k 5 --method bm25')
+    print(collection.search(_QUERIES[0], k=5, method="bm25"))
 
 
 def _like(folder: Path, *, quiet: bool) -> None:
@@ -140,7 +157,7 @@ def _measure(collection: Collection, *, quiet: bool) -> None:
     from likewise.records import Query
 
     qrels = _judgements(collection)
-    _say("likewise run DIR --queries titles.jsonl --method … > RUN")
+    _say("likewise run DIR --queries titles.jsonl --method … --expand … --smooth … > RUN")
     print("$ likewise eval --qrels see-also.txt RUN…")
     print(f"{len(qrels):,} titles as queries; relevant: what their See Also sections name\n")
     queries = [
@@ -148,9 +165,9 @@ def _measure(collection: Collection, *, quiet: bool) -> None:
     ]
     runs = []
     with Progress("run", unit="methods", quiet=quiet) as progress:
-        for method in progress.follow(["bm25", "ql", "tfidf"]):
+        for how in progress.follow(_WAYS):
             # A document finds itself first; what counts is what comes after.
-            run = collection.run(queries, k=101, method=method)
+            run = collection.run(queries, k=101, **how)
             runs.append(_without_self(run))
     print(compare(runs, qrels, measures="AP P@5 R@100"))
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 import dataclasses
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 from likewise.app.options import Commands, add_json, command, positive, print_json, whole
 from likewise.app.progress import Progress
@@ -14,6 +14,8 @@ from likewise.errors import UsageError
 if TYPE_CHECKING:
     from likewise.models.fitting import Config
     from likewise.models.store import AnyModel
+    from likewise.smooth.space import KLSA
+    from likewise.smooth.store import AnySpace
 
 _MANUAL = """\
 models (options in brackets, as in --model "ddm(topics=100,sweeps=50)"):
@@ -25,6 +27,13 @@ models (options in brackets, as in --model "ddm(topics=100,sweeps=50)"):
   categories   a topic for each value of a field: --model "categories(field=category)"
   span         the space that another model's topics span: --model "span(of=ddm)"
   vectors      your own vectors of the documents, and the words that they leave over
+  klsa         what documents are like each other, to smooth rankings by (`likewise search
+               --smooth`): Kernel LSA, a truncated SVD of a kernel; fitted by `index`
+               kernel=bm25   or cosine, ql, inner (plain LSI), with options in brackets, as in
+                             --model "klsa(kernel=bm25(k1=2,power=0.5),axes=200)"
+               axes=0        0: one for 14 documents, 50 at least and 300 at most
+               docs=50000    documents that the axes are made from (0: all)
+               With --vectors they are the kernel's features, in place of words.
 
 The model is stored with the collection under its name, or the one that --name gives.
 
@@ -41,6 +50,8 @@ examples:
   likewise fit papers.lw --model ddm --continue         go on from the model that is there
   likewise fit papers.lw --vectors papers.npy --vector-ids ids.txt
   likewise fit papers.lw --vectors field:embedding
+  likewise fit papers.lw --model "klsa(kernel=cosine)" --topics 200
+  likewise fit papers.lw --model klsa --drop
 """
 
 
@@ -51,6 +62,7 @@ def register(commands: Commands) -> None:
     fit.add_argument("--model", metavar="NAME", help="the model (default ddm; with vectors, these)")
     fit.add_argument("--topics", type=positive, metavar="N", help="topics, or axes")
     fit.add_argument("--name", default="", metavar="NAME", help="store it under another name")
+    fit.add_argument("--drop", action="store_true", help="remove the model of this name")
     fit.add_argument("--continue", dest="go_on", action="store_true", help="from where it stands")
     group = fit.add_argument_group("what it is fitted on")
     group.add_argument("--docs", type=whole, default=0, metavar="N", help="a sample (default: all)")
@@ -74,6 +86,9 @@ def _fit(options: argparse.Namespace) -> None:
     from likewise.models.bags import Sample
 
     config, vectors = _config(options), _vectors(options)
+    if options.drop:
+        _drop(options, config)
+        return
     if not 0 < options.max_df <= 1:
         raise UsageError(f"--max-df is a share, above 0 and up to 1, not {options.max_df}")
     name = options.name or config.notation
@@ -96,23 +111,40 @@ def _fit(options: argparse.Namespace) -> None:
             vectors=vectors,
             vector_ids=options.vector_ids,
         )
-    _report(options, model, name, progress.elapsed)
+    if model.kind == "kernel":
+        _report_kernel(options, cast("AnySpace", model), progress.elapsed)
+    else:
+        _report(options, cast("AnyModel", model), name, progress.elapsed)
 
 
-def _config(options: argparse.Namespace) -> Config:
-    from likewise.models.fitting import read_config
+def _drop(options: argparse.Namespace, config: Config | KLSA) -> None:
+    from likewise.app.fitting import drop_stored
 
-    config: Any = read_config(options.model or ("vectors" if options.vectors else "ddm"))
+    if not (options.model or options.name):
+        raise UsageError("which model is to be removed? Give its name: --drop --name NAME")
+    name = options.name or config.notation
+    drop_stored(options.collection, name)
+    if options.json:
+        print_json({"dropped": name})
+    else:
+        print(f"{options.collection}: the model {name} was removed")
+
+
+def _config(options: argparse.Namespace) -> Config | KLSA:
+    from likewise.app.fitting import read_fitted
+
+    config: Any = read_fitted(options.model or ("vectors" if options.vectors else "ddm"))
     names = {field.name for field in dataclasses.fields(config)}
     if options.topics:
-        if "topics" not in names:
+        size = next((name for name in ("topics", "axes") if name in names), "")
+        if not size:
             raise UsageError(f"{config} has no number of topics to set")
-        config = dataclasses.replace(config, topics=options.topics)
+        config = dataclasses.replace(config, **{size: options.topics})
     if options.docs and "docs" in names:
         config = dataclasses.replace(config, docs=options.docs)
     if options.seed and "seed" in names:
         config = dataclasses.replace(config, seed=options.seed)
-    fitted: Config = config
+    fitted: Config | KLSA = config
     return fitted
 
 
@@ -162,3 +194,32 @@ def _report(options: argparse.Namespace, model: AnyModel, name: str, seconds: fl
         print("  " + ", ".join(f"{key} {value:,.5g}" for key, value in note.items()))
     if without := int(model.history[-1].get("without", 0)) if model.history else 0:
         print(f"  {without:,} documents have no vector: they are given what their words foretell")
+
+
+def _report_kernel(options: argparse.Namespace, space: AnySpace, seconds: float) -> None:
+    from likewise.collection.snapshot import open_snapshot
+
+    documents = open_snapshot(options.collection).n_docs
+    # A byte a coordinate, and a scale.
+    row_bytes = space.n_axes + 4
+    vocabulary = getattr(space, "vocabulary", None)
+    values: dict[str, Any] = {
+        "folder": str(options.collection),
+        "name": space.name,
+        "kind": space.kind,
+        "settings": dict(space.settings),
+        "axes": space.n_axes,
+        "terms": None if vocabulary is None else len(vocabulary),
+        "documents": documents,
+        "bytes_each": row_bytes,
+        "seconds": round(seconds, 2),
+        "history": list(space.history),
+    }
+    if options.json:
+        print_json(values)
+        return
+    over = "" if vocabulary is None else f"over {len(vocabulary):,} terms "
+    print(
+        f"{options.collection}: {space.name} fitted, {space.n_axes:,} axes {over}of "
+        f"{documents:,} documents, {row_bytes:,} bytes a document, {seconds:.1f} s"
+    )

@@ -59,6 +59,7 @@ def _info(options: argparse.Namespace) -> None:
         ("on disk", f"{human_size(info['bytes'])} in {segments}"),
         ("fields", ", ".join(fields[:12]) + (f", … ({len(fields)})" if len(fields) > 12 else "")),
         ("models", ", ".join(info["models"])),
+        ("kernels", ", ".join(info["kernels"])),
         ("graphs", ", ".join(info["graphs"])),
         ("analysis", _analysis(collection)),
     ]

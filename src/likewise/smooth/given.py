@@ -1,0 +1,191 @@
+"""Kernels of the user's own: by rows of numbers (features), or by a function of texts (Gram).
+
+Features Φ are taken as they are: `ΦᵀΦ = V Σ² Vᵀ`, and a document has the row `u = φ V Σ⁻¹`. A
+kernel that is no inner product of known features goes by its matrix: `K = U Λ Uᵀ`, and a document
+that the axes were not made from has `u = k(d, F) U Λ⁻¹` (Nyström). The function itself is not kept:
+documents that are added later have no row, and their score is what it was, until the model is
+fitted again.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass, replace
+from dataclasses import field as filled
+from functools import cached_property
+from typing import Any, ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from likewise.collection.manifest import KERNEL
+from likewise.collection.snapshot import Snapshot
+from likewise.compiled import Doubles, Floats, Ints
+from likewise.errors import UsageError
+from likewise.models.lanczos import slabs
+from likewise.models.vectors import Kept, Vectors, field_rows, hashes
+from likewise.neighbours.coded import Coded, encode
+from likewise.smooth.space import KLSA, fold, n_axes, without_noise
+
+_CHUNK = 4096
+# Features wider than this are refused.
+_WIDEST = 8192
+# Relative to the largest eigenvalue: below it an axis is noise, and this far below zero it is not.
+_LEAST_SHARE, NEGATIVE = 1e-6, 1e-4
+
+
+@dataclass(frozen=True, eq=False)
+class GivenSpace:
+    """Rows of documents by a kernel that the user gave.
+
+    `kept` are rows by document id. Where features stand in a `field` of the documents, rows are
+    worked out from it by the `basis` instead, which is V; else that has no rows.
+    """
+
+    kind: ClassVar[str] = KERNEL
+    name: str
+    basis: Floats
+    values: Doubles
+    kept: Kept
+    field: str = ""
+    settings: Mapping[str, Any] = filled(default_factory=dict)
+    history: tuple[Mapping[str, float], ...] = ()
+
+    @property
+    def n_axes(self) -> int:
+        """How many axes there are."""
+        return len(self.values)
+
+    @cached_property
+    def _scaled(self) -> Floats:
+        return np.ascontiguousarray(self.basis / self.values, np.float32)
+
+    def document_rows(self, collection: Snapshot, docs: Ints) -> Floats:
+        """Give the rows of documents, zeros for those of which nothing is known."""
+        if self.field:
+            features = field_rows(collection, docs, self.field, len(self.basis))
+            return _fold(features, self._scaled, self.values)
+        return self.kept.of(collection.doc_ids(docs))
+
+
+# Features
+
+
+def fit_features(
+    collection: Snapshot,
+    vectors: Vectors,
+    config: KLSA = KLSA(),
+    name: str = "",
+    *,
+    field: str = "",
+    threads: int = 0,
+) -> GivenSpace:
+    """Fit axes to the user's features, which count as long as they are.
+
+    `field` is where in the documents they stand, if they do: then documents that are added later
+    have rows too. `config.kernel` does not count.
+    """
+    n, width = vectors.rows.shape
+    if width > _WIDEST:
+        raise UsageError(
+            f"features have {width} numbers, and at most {_WIDEST} are decomposed; give fewer, or "
+            "the kernel as a function (gram)"
+        )
+    drawn = draw_docs(n, config)
+    threads = threads or os.cpu_count() or 1
+    with slabs(threads) as pool:
+
+        def part(first: int) -> Doubles:
+            rows = np.asarray(vectors.rows[drawn[first : first + _CHUNK]], np.float64)
+            return np.asarray(rows.T @ rows)
+
+        square = np.zeros((width, width))
+        firsts = range(0, len(drawn), _CHUNK)
+        # So many at once as there are threads, each as large as the sum.
+        for at in range(0, len(firsts), threads):
+            for product in pool.map(part, firsts[at : at + threads]):
+                square += product
+        squares, basis = leading_axes(square, min(n_axes(config, collection.n_docs), width))
+    if not len(squares):
+        raise UsageError("features are all zero: there is nothing that tells documents apart")
+    values = np.sqrt(squares * (n / len(drawn)))
+    axes = basis.astype(np.float32)
+    scaled = np.ascontiguousarray(axes / values, np.float32)
+    kept = keep_rows([], iter(()), len(values))
+    if not field:
+        rows = (_fold(vectors.rows[at : at + _CHUNK], scaled, values) for at in range(0, n, _CHUNK))
+        kept = keep_rows(collection.doc_ids(vectors.docs), rows, len(values))
+    return GivenSpace(
+        name=name or config.notation,
+        basis=axes,
+        values=values,
+        kept=kept,
+        field=field,
+        settings=settings_of(config, "features"),
+        history=({"axes": len(values), "docs": len(drawn)},),
+    )
+
+
+def _fold(rows: NDArray[Any], scaled: Floats, values: Doubles) -> Floats:
+    """Give `rows @ scaled`, added up in one order."""
+    out = np.zeros((len(rows), scaled.shape[1]), np.float32)
+    n, width = rows.shape
+    places = np.tile(np.arange(width, dtype=np.int32), n)
+    weights = np.ascontiguousarray(rows, np.float32).ravel()
+    fold(np.arange(n + 1) * width, places, weights, scaled, out)
+    return without_noise(out, values, np.linalg.norm(rows.astype(np.float64), axis=1))
+
+
+# What features and functions share
+
+
+def leading_axes(square: Doubles, n: int) -> tuple[Doubles, Doubles]:
+    """Give the n leading eigenvalues, descending, and eigenvectors of a matrix, taken whole."""
+    values, turns = np.linalg.eigh((square + square.T) / 2)
+    return real_axes(values[::-1], turns[:, ::-1], n)
+
+
+def real_axes(values: Doubles, turns: Doubles, n: int) -> tuple[Doubles, Doubles]:
+    """Keep the n first axes, if they are more than noise; the last value must not be negative."""
+    top = max(float(values[0]), 0.0)
+    if float(values[-1]) < -NEGATIVE * top:
+        raise UsageError(
+            f"the function is no kernel: of the matrix that it gave one eigenvalue is "
+            f"{values[-1]:.6g} (the largest is {top:.6g}), and none may be below 0"
+        )
+    n_real = int(np.count_nonzero(values[:n] > _LEAST_SHARE * top)) if top else 0
+    values, turns = values[:n_real], turns[:, :n_real]
+    largest = turns[np.argmax(np.abs(turns), axis=0), np.arange(n_real)]
+    return values, np.ascontiguousarray(turns * np.where(largest < 0, -1.0, 1.0))
+
+
+def draw_docs(n: int, config: KLSA) -> Ints:
+    """Draw the rows that axes are made from."""
+    if not config.docs or config.docs >= n:
+        return np.arange(n)
+    chosen = np.random.default_rng(config.seed).choice(n, config.docs, replace=False)
+    return np.sort(chosen)
+
+
+def keep_rows(doc_ids: Sequence[str], parts: Iterator[NDArray[Any]], width: int) -> Kept:
+    """Keep rows by the ids of their documents, at a byte a coordinate; zeros are left out."""
+    codes = np.empty((len(doc_ids), width), np.int8)
+    scales = np.empty(len(doc_ids), np.float32)
+    at = 0
+    for part in parts:
+        inside = slice(at, at + len(part))
+        codes[inside], scales[inside] = encode(part.astype(np.float32))
+        at += len(part)
+    keys = hashes(doc_ids)
+    order = np.argsort(keys, kind="stable")
+    order = order[scales[order] > 0]
+    return Kept(keys[order], Coded(codes[order], scales[order]))
+
+
+def settings_of(config: KLSA, kernel: str) -> dict[str, Any]:
+    """Give the settings of a model by a kernel of the user's."""
+    plain = replace(config, kernel=KLSA.kernel)
+    options = str(plain).removeprefix(plain.notation).strip("()")
+    written = ",".join(filter(None, [f"kernel={kernel}", options]))
+    return asdict(config) | {"model": f"{plain.notation}({written})", "kernel": kernel}

@@ -1,0 +1,227 @@
+"""Kernel LSA's documents: rows of U, by a truncated SVD of features (the paper's equation 2).
+
+With features Φ of all documents, `Φ ≈ U Σ Vᵀ`, and `D = U Uᵀ` says how much each document stands
+for each other. K = ΦΦᵀ is never formed: V and Σ are found by passes over the documents, and a
+document, one that is added later too, has the row `u = φ V Σ⁻¹`.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import asdict, dataclass, field
+from functools import cached_property
+from typing import Any, ClassVar
+
+import numpy as np
+
+from likewise import notation
+from likewise.collection.manifest import KERNEL
+from likewise.collection.snapshot import Snapshot, TermCounts
+from likewise.compiled import Doubles, Floats, Ids, Int, Ints, fast_kernel
+from likewise.errors import UsageError
+from likewise.models.bags import Vocabulary, counts_in
+from likewise.models.lanczos import Plan, Watch, Weighted, principal_axes
+from likewise.models.subspace import choose_terms, read_counts
+from likewise.smooth.kernels import Corpus, DocumentKernel, Entries, read_kernel
+
+MEMORY = 1 << 30
+# One axis for so many documents, at least and at most so many: chosen by cross-validation.
+_PER_AXIS, _FEWEST_AXES, _MOST_AXES = 14, 50, 300
+# Up to here every term is kept, so that D is that of the formula; beyond, those that recur.
+_ALL_TERMS = 50_000
+# Relative to a document's features: what is below it single precision made up.
+_NOISE = 1e-5
+
+
+@dataclass(frozen=True)
+class KLSA:
+    """Kernel LSA (Park, Ramamohanarao 2009): the leading axes of documents under a kernel.
+
+    `axes` 0 is one for 14 documents, 50 at least and 300 at most. `docs` is how many documents,
+    drawn by the seed, the axes are made from (0: all).
+    """
+
+    kernel: str = "bm25"
+    axes: int = 0
+    docs: int = 50_000
+    iterations: int = 22
+    seed: int = 0
+    notation: ClassVar[str] = "klsa"
+
+    def __post_init__(self) -> None:
+        if self.iterations < 1 or min(self.axes, self.docs, self.seed) < 0:
+            raise UsageError(
+                f"{self}: iterations must be at least 1, axes, docs and seed at least 0"
+            )
+        read_kernel(self.kernel)
+
+    def __str__(self) -> str:
+        return notation.write(self)
+
+
+@dataclass(frozen=True, eq=False)
+class KernelSpace:
+    """Axes of the features of documents, and their singular values over all documents."""
+
+    kind: ClassVar[str] = KERNEL
+    name: str
+    vocabulary: Vocabulary
+    shares: Doubles
+    average_length: float
+    kernel: DocumentKernel
+    basis: Floats
+    values: Doubles
+    settings: Mapping[str, Any] = field(default_factory=dict)
+    history: tuple[Mapping[str, float], ...] = ()
+
+    @property
+    def n_axes(self) -> int:
+        """How many axes there are."""
+        return int(self.basis.shape[1])
+
+    @cached_property
+    def corpus(self) -> Corpus:
+        """What features know of all documents."""
+        v = self.vocabulary
+        return Corpus(v.doc_freqs, self.shares, v.n_docs, self.average_length)
+
+    @cached_property
+    def _scaled(self) -> Floats:
+        return np.ascontiguousarray(self.basis / self.values, np.float32)
+
+    def rows(self, counts: TermCounts) -> Floats:
+        """Give the rows of documents: `u = φ V Σ⁻¹`."""
+        weighted = weigh(self.kernel, self.vocabulary, self.corpus, counts)
+        out = np.zeros((len(weighted.bounds) - 1, self.n_axes), np.float32)
+        fold(weighted.bounds, weighted.rows, weighted.weights, self._scaled, out)
+        owners = np.repeat(np.arange(len(out)), np.diff(weighted.bounds))
+        squares = np.bincount(owners, np.square(weighted.weights), len(out))
+        return without_noise(out, self.values, np.sqrt(squares))
+
+    def document_rows(self, collection: Snapshot, docs: Ints) -> Floats:
+        """Give the rows of documents of a collection, by their words."""
+        return self.rows(collection.term_counts(docs))
+
+
+def without_noise(rows: Floats, values: Doubles, lengths: Doubles) -> Floats:
+    """Clear rows, in place, of documents that the axes know nothing of; `lengths` are of features.
+
+    What rounding leaves of them would be taken for likeness, since likeness is brought to scale.
+    """
+    seen = np.sqrt(np.square(rows.astype(np.float64) * values).sum(axis=1))
+    rows[seen <= _NOISE * lengths] = 0
+    return rows
+
+
+def n_axes(config: KLSA, n_docs: int) -> int:
+    """Give the number of axes that a configuration means for so many documents."""
+    chosen = min(max(n_docs // _PER_AXIS, _FEWEST_AXES), _MOST_AXES)
+    return max(min(config.axes or chosen, n_docs), 1)
+
+
+def weigh(
+    kernel: DocumentKernel, vocabulary: Vocabulary, corpus: Corpus, counts: TermCounts
+) -> Weighted:
+    """Give the features of documents, of the terms that a vocabulary has."""
+    places = np.searchsorted(vocabulary.terms, counts.terms)
+    places = np.minimum(places, max(len(vocabulary) - 1, 0))
+    known = np.asarray(vocabulary.terms)[places] == counts.terms
+    sizes = np.diff(counts.bounds)
+    lengths = np.repeat(counts_in(counts), sizes)
+    entries = Entries(places[known], counts.counts[known].astype(np.float64), lengths[known])
+    weights = kernel.features(entries, corpus)
+    kept = np.concatenate([[0], np.cumsum(known)]).astype(np.int64)
+    bounds = kept[counts.bounds]
+    if kernel.unit:
+        owners = np.repeat(np.arange(len(sizes)), np.diff(bounds))
+        squares = np.bincount(owners, weights * weights, len(sizes))
+        weights = weights / np.sqrt(np.where(squares > 0, squares, 1))[owners]
+    return Weighted(bounds, entries.rows.astype(np.int32), weights.astype(np.float32))
+
+
+def fit_space(
+    collection: Snapshot,
+    config: KLSA = KLSA(),
+    *,
+    name: str = "",
+    threads: int = 0,
+    memory: int = MEMORY,
+    watch: Watch | None = None,
+) -> KernelSpace:
+    """Fit axes to a collection, reading documents as often as needed rather than keeping them.
+
+    A collection with more terms than memory has room for keeps those in the most documents.
+    """
+    if collection.n_docs == 0:
+        raise UsageError(f"{collection.folder} holds no documents to fit a model on")
+    docs = collection.live_docs()
+    if config.docs and config.docs < len(docs):
+        chosen = np.random.default_rng(config.seed).choice(len(docs), config.docs, replace=False)
+        docs = docs[np.sort(chosen)]
+    axes, kernel = n_axes(config, collection.n_docs), read_kernel(config.kernel)
+    doc_freqs, term_freqs = np.zeros((2, collection.n_terms), np.int64)
+    for counts in read_counts(collection, docs):
+        doc_freqs += np.bincount(counts.terms, minlength=len(doc_freqs))
+        term_freqs += np.bincount(counts.terms, counts.counts, len(term_freqs)).astype(np.int64)
+    n_tokens = int(term_freqs.sum())
+    per_term = Plan(1, axes, config.iterations).row_bytes
+    limit = max(memory * 3 // 4 // per_term, 1)
+    vocabulary = _choose_terms(collection, doc_freqs, len(docs), limit)
+    nothing = UsageError(f"{collection.folder} has no words that tell documents apart by {kernel}")
+    if len(vocabulary) == 0:
+        raise nothing
+    shares = term_freqs[vocabulary.terms] / max(n_tokens, 1)
+    average = n_tokens / len(docs)
+    corpus = Corpus(vocabulary.doc_freqs, shares, len(docs), average)
+
+    def stream() -> Iterator[Weighted]:
+        for counts in read_counts(collection, docs):
+            yield weigh(kernel, vocabulary, corpus, counts)
+
+    documents: Callable[[], Iterable[Weighted]] = stream
+    if 8 * int(vocabulary.doc_freqs.sum()) <= memory // 4:
+        documents = list(stream()).__iter__
+    if not any(chunk.weights.any() for chunk in documents()):
+        raise nothing
+    plan = Plan(len(vocabulary), axes, config.iterations, config.seed)
+    basis, values = principal_axes(
+        documents, plan, threads=threads or os.cpu_count() or 1, watch=watch
+    )
+    # Over all documents: each that was drawn stands for several.
+    values = values * np.sqrt(collection.n_docs / len(docs))
+    return KernelSpace(
+        name=name or config.notation,
+        vocabulary=vocabulary,
+        shares=shares,
+        average_length=average,
+        kernel=kernel,
+        basis=basis,
+        values=values,
+        settings={"model": str(config)} | asdict(config),
+        history=({"pass": config.iterations, "axes": basis.shape[1]},),
+    )
+
+
+def _choose_terms(collection: Snapshot, doc_freqs: Ints, n_docs: int, limit: int) -> Vocabulary:
+    """Choose all terms that are searched for, or in a large collection those that recur."""
+    terms = np.flatnonzero(doc_freqs)
+    if len(terms) > min(_ALL_TERMS, limit):
+        terms = choose_terms(collection, doc_freqs, n_docs, limit=limit).terms
+    if collection.analysis.filters_terms:
+        terms = terms[collection.admitted(*collection.frequencies(terms))]
+    return Vocabulary(terms, doc_freqs[terms], n_docs)
+
+
+@fast_kernel
+def fold(bounds: Ints, rows: Ids, weights: Floats, basis: Floats, out: Floats) -> None:
+    """Add up the rows of a basis that documents have, by their weights.
+
+    Equals `out += A @ basis`, A the documents by rows.
+    """
+    width: Int = basis.shape[1]
+    for doc in range(len(bounds) - 1):
+        for j in range(bounds[doc], bounds[doc + 1]):
+            row, weight = rows[j], weights[j]
+            for k in range(width):
+                out[doc, k] += weight * basis[row, k]

@@ -1,0 +1,519 @@
+"""Smoothing as people reach it: the default search, `--smooth`, fitting, changes."""
+
+import json
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+
+import likewise as lw
+from likewise.app.asking import DEFAULT_EXPAND, DEFAULT_SMOOTH
+from likewise.app.cli import main
+from likewise.errors import UsageError
+from likewise.smooth.store import ROWS
+
+AIR = ["wing flutter", "panel vibration", "aircraft loads", "airfoil lift", "tail oscillation"]
+SEA = ["ship hull", "wave loads", "rudder turning", "propeller noise", "harbour tide"]
+COMMON = {"air": "supersonic flow over an elastic surface", "sea": "water of the open ocean"}
+
+
+def document(i):
+    theme, titles = ("air", AIR) if i % 2 == 0 else ("sea", SEA)
+    title = titles[i // 2 % len(titles)]
+    text = f"{title} in {COMMON[theme]}. Case{i} of {title}."
+    return {"id": str(i), "title": title, "text": text, "theme": theme, "year": 1950 + i}
+
+
+DOCUMENTS = [document(i) for i in range(40)]
+NEW = document(40) | {"id": "new", "title": "wing flutter", "theme": "air"}
+ALL = [
+    {},
+    {"method": "bm25"},
+    {"method": "bm25", "smooth": "klsa"},
+    {"method": "bm25", "expand": "rm3", "smooth": "klsa"},
+    {"expand": "robust(coverage=100.0)", "smooth": "klsa"},
+    {"method": "ql", "smooth": "klsa"},
+    {"method": "ql", "expand": "rm3", "smooth": "klsa(share=0.9)"},
+    {"method": "ql-jm", "smooth": "klsa(by=score)"},
+    {"method": "tfidf", "smooth": "klsa(docs=0)"},
+    {"method": "inner", "smooth": "klsa(docs=3,scale=raw)"},
+    {"smooth": "klsa(docs=1,share=0.9,by=score,scale=raw)"},
+    {"smooth": "klsa(share=1)"},
+    {"smooth": "klsa(share=0)"},
+]
+
+
+@pytest.fixture
+def seas(tmp_path):
+    return lw.index(DOCUMENTS, to=tmp_path / "seas.lw")
+
+
+@pytest.fixture
+def bare(tmp_path):
+    return lw.index(DOCUMENTS, to=tmp_path / "bare.lw", model=None)
+
+
+@pytest.fixture
+def call(seas, capsys):
+    def call(name, *arguments):
+        code = main([name, str(seas.folder), *arguments])
+        done = capsys.readouterr()
+        return code, done.out, done.err
+
+    return call
+
+
+def ranked(answers):
+    return [(answer.doc_id, answer.score) for answer in answers]
+
+
+def ids(answers):
+    return [answer.doc_id for answer in answers]
+
+
+# What is done where nothing is named
+
+
+def test_the_default_is_expanded_and_smoothed(seas, call):
+    answers = seas.search("wing flutter")
+    assert answers.method == "robust >> bm25 >> klsa"
+    assert answers.expanded.method == DEFAULT_EXPAND
+    named = seas.search("wing flutter", method="bm25", expand=DEFAULT_EXPAND, smooth=DEFAULT_SMOOTH)
+    assert ranked(answers) == ranked(named)
+    shown = json.loads(call("search", "wing flutter", "--json")[1])
+    assert shown["method"] == answers.method
+    assert [(a["doc_id"], a["score"]) for a in shown["answers"]] == ranked(answers)
+    assert 0 < min(a.score for a in answers) <= max(a.score for a in answers) <= 1
+    # Of another theme, and without a word of the query, is nothing like it.
+    assert {int(doc_id) % 2 for doc_id in ids(answers)} == {0}
+    assert not set(ids(answers)) <= set(ids(seas.search("wing flutter", method="bm25", k=40)))
+
+
+def test_whoever_names_one_of_three_has_just_that(seas, call):
+    plain = seas.search("wing flutter", method="bm25")
+    assert (plain.method, plain.expanded) == ("bm25", None)
+    for how in ({"expand": "none"}, {"smooth": "none"}, {"expand": "none", "smooth": " None "}):
+        assert ranked(seas.search("wing flutter", **how)) == ranked(plain)
+    assert seas.search("wing", expand="rm3").method == "bm25 >> rm3 >> bm25"
+    assert seas.search("wing", smooth="klsa").method == "bm25 >> klsa"
+    assert seas.search("wing", method="ql", smooth="klsa(docs=5)").method == "ql >> klsa(docs=5)"
+    assert ranked(seas.search("wing", smooth=lw.Smoothing())) == ranked(
+        seas.search("wing", smooth="KLSA")
+    )
+    for how in (["--method", "bm25"], ["--smooth", "none"], ["--expand", "none"]):
+        shown = json.loads(call("search", "wing flutter", "--json", *how)[1])
+        assert shown["method"] == "bm25"
+        assert [(a["doc_id"], a["score"]) for a in shown["answers"]] == ranked(plain)
+    assert repr(seas.retrieve()) == "bm25"
+
+
+def test_without_a_kernel_model_the_default_only_expands(bare, capsys):
+    answers = bare.search("wing flutter")
+    assert answers.method == "robust >> bm25"
+    assert ranked(answers) == ranked(bare.search("wing flutter", expand="robust"))
+    with pytest.raises(UsageError, match=r"no kernel model; fit one with: likewise fit .* klsa"):
+        bare.search("wing", smooth="klsa")
+    assert main(["search", str(bare.folder), "wing", "--smooth", "klsa"]) == 2
+    assert "has no kernel model; fit one with" in capsys.readouterr().err
+    bare.fit("klsa")
+    assert bare.search("wing flutter").method == "robust >> bm25 >> klsa"
+
+
+@pytest.mark.parametrize("query", ["", "the of", "zebra", "\ud800", "a" * 10_000])
+def test_what_matches_nothing_is_answered_with_nothing(seas, query):
+    assert len(seas.search(query)) == 0
+    assert str(seas.search(query, explained=True)) == "no document matches"
+
+
+def test_a_query_left_alone_is_smoothed_and_says_so(call, seas):
+    how = ("--expand", "robust(coverage=100.0)", "--smooth", "klsa")
+    code, out, err = call("search", "wing flutter", *how)
+    assert code == 0
+    assert "not expanded by robust(coverage=100.0): no choice of terms" in err
+    smoothed = seas.search("wing flutter", smooth="klsa")
+    assert out.splitlines() == str(smoothed).splitlines()
+    code, out, err = call("search", "zebra")
+    assert (code, out) == (0, "no document matches\n")
+    assert "not expanded by robust: no document answers it" in err
+
+
+# Pipelines
+
+
+def test_stages_compose_as_written(seas):
+    deep = seas.retrieve("bm25", k=200) >> seas.smooth("klsa", k=7)
+    built = seas.retrieve("bm25", smooth="klsa", k=7)
+    assert repr(deep) == repr(built) == "bm25 >> klsa"
+    [by_hand], [as_built] = deep("wing flutter"), built("wing flutter")
+    assert by_hand.ranking.docs.tolist() == as_built.ranking.docs.tolist()
+    assert by_hand.ranking.scores.tolist() == as_built.ranking.scores.tolist()
+    assert len(as_built.ranking.docs) == 7
+    grown = seas.retrieve("bm25", expand="rm3") >> seas.smooth()
+    assert repr(grown) == "bm25 >> rm3 >> bm25 >> klsa"
+    both = lw.fuse(deep, seas.retrieve("ql", smooth="klsa")) >> lw.Cut(3)
+    assert len(both("wing flutter")[0].ranking.docs) == 3
+
+
+def test_few_answers_are_the_first_of_many(seas):
+    many = seas.search("wing flutter", k=40)
+    for k in (1, 3, 10):
+        assert ranked(seas.search("wing flutter", k=k)) == ranked(many)[:k]
+    with pytest.raises(UsageError, match="k must be at least 1, not 0"):
+        seas.smooth("klsa", k=0)
+
+
+@pytest.mark.parametrize("how", ALL)
+def test_filters_hold_for_both_parts(seas, how):
+    answers = seas.search("wing flutter loads", k=40, where="year>=1970", **how)
+    assert len(answers) > 0
+    assert all(answer.fields["year"] >= 1970 for answer in answers)
+    assert len(seas.search("wing", where=["theme=sea", "year<1960"], **how)) <= 5
+
+
+def test_rows_are_shared_until_the_collection_changes(seas):
+    rows = seas.rows()
+    assert seas.rows("klsa") is rows
+    assert seas.smooth("klsa(docs=3)").search is seas.smooth().search is rows
+    seas.refresh()
+    assert seas.rows() is not rows
+
+
+def test_runs_are_as_searches(seas, call, tmp_path):
+    queries = [lw.Query("a", "wing flutter"), lw.Query("b", "ship hull"), lw.Query("c", "zebra")]
+    run = seas.run(queries, k=12)
+    assert run.name == "robust >> bm25 >> klsa"
+    for query in queries:
+        assert run[query.qid] == ranked(seas.search(query, k=12))
+    alone = seas.run(queries, k=12, threads=1)
+    assert {qid: alone[qid] for qid in alone} == {qid: run[qid] for qid in run}
+    file = tmp_path / "queries.jsonl"
+    file.write_text("\n".join(json.dumps({"id": q.qid, "text": q.text}) for q in queries))
+    ask = ("run", "--queries", str(file), "-k", "12")
+    code, out, err = call(*ask)
+    assert code == 0
+    assert "1 of 3 queries were not expanded; c: no document answers it" in err
+    assert out.splitlines()[0].split()[-1] == "robust>>bm25>>klsa"
+    lines = [line.split() for line in out.splitlines()]
+    assert [line[2] for line in lines if line[0] == "a"] == [doc_id for doc_id, _ in run["a"]]
+    values = json.loads(call(*ask, "--json", "--quiet")[1])
+    assert [one["doc_id"] for one in values["queries"]["b"]] == [d for d, _ in run["b"]]
+    assert values["expansions"]["a"]["method"] == "robust"
+    code, out, err = call(*ask, "--smooth", "klsa(share=0.9)", "--quiet")
+    assert (code, err) == (0, "")
+    assert out.splitlines()[0].split()[-1] == "bm25>>klsa(share=0.9)"
+    assert run["a"] != seas.run(queries, k=12, smooth="klsa(share=0.9)")["a"]
+
+
+# Reasons
+
+
+@pytest.mark.parametrize("where", [(), "year>=1960"])
+@pytest.mark.parametrize("how", ALL)
+def test_parts_add_up(seas, how, where):
+    seas.add([NEW])
+    seas.delete(["0", "3", "new"])
+    for query in ("wing flutter", "loads", "oscillation of a hull in unheard seas"):
+        answers = seas.search(query, k=30, where=where, explained=True, **how)
+        assert len(answers) > 0
+        for answer in answers:
+            parts = sum(part.score for part in answer.explanation)
+            assert parts == pytest.approx(answer.score, rel=1e-5, abs=1e-6)
+            like = {p.term[5:] for p in answer.explanation if p.term.startswith("like ")}
+            assert not like & {"0", "3", "new"}
+            assert all(doc_id in seas for doc_id in like)
+            if where:
+                assert all(seas[doc_id].fields["year"] >= 1960 for doc_id in like)
+
+
+def test_reasons_are_shown_by_words_and_by_documents(call, seas):
+    code, out, err = call("search", "flutter", "-k", "6", "--explain")
+    assert (code, err) == (0, "")
+    assert out.startswith("robust: flutter")
+    lines = [line.split() for line in out.splitlines()]
+    words = [line for line in lines if line[:1] == ["words"]]
+    like = [line for line in lines if line[:1] == ["like"]]
+    assert len(like) == 6
+    assert words[0][2:4] == ["=", "flutter"]
+    first = seas.search("flutter", k=6, explained=True)[0]
+    assert float(words[0][1]) + float(like[0][1]) == pytest.approx(first.score, abs=2e-4)
+    assert like[0][2] == "="
+    assert like[0][3] in seas
+    # JSON has them as they come, the largest first.
+    shown = json.loads(call("search", "flutter", "-k", "1", "--explain", "--json")[1])
+    [answer] = shown["answers"]
+    assert [part["term"] for part in answer["explanation"]] == [p.term for p in first.explanation]
+    sizes = [abs(part["score"]) for part in answer["explanation"]]
+    assert sizes == sorted(sizes, reverse=True)
+    # Without smoothing it is one sum, as it was.
+    _, out, _ = call("search", "flutter", "-k", "1", "--explain", "--method", "bm25")
+    assert "= flutter" in out
+    assert "words" not in out
+
+
+def test_what_comes_in_by_likeness_alone_says_so(seas):
+    answers = seas.search("flutter", k=20, smooth="klsa", explained=True)
+    matching = set(ids(seas.search("flutter", k=20, method="bm25")))
+    others = [answer for answer in answers if answer.doc_id not in matching]
+    assert others
+    for answer in others:
+        assert all(part.term.startswith("like ") for part in answer.explanation)
+
+
+# What cannot be meant
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["search", "wing", "--smooth", "lsa"], "unknown smoothing 'lsa': it is one of klsa"),
+        (["search", "wing", "--smooth", "klsa(size=2)"], "klsa: 'size=2' is no option"),
+        (["search", "wing", "--smooth", "klsa(docs=-1)"], "docs of 0 (all) or more, not -1"),
+        (["search", "wing", "--smooth", "klsa(docs=x)"], "docs must be a whole number"),
+        (["search", "wing", "--smooth", "klsa(share=2)"], "share from 0 (as it was) to 1"),
+        (["search", "wing", "--smooth", "klsa(by=x)"], "by is one of rank, score"),
+        (["search", "wing", "--smooth", "klsa(scale=x)"], "scale is one of max, raw"),
+        (["search", "wing", "--smooth", "klsa(model=x)"], "no kernel model 'x'"),
+        (["search", "wing", "--smooth", ""], "is not written as name"),
+        (["search", "wing", "--smooth", "klsa", "--method", "near"], "near goes by likeness"),
+        (["search", "wing", "--smooth", "klsa", "--method", "halves"], "halves goes by likeness"),
+        (["run", "--like", "ids.txt", "--smooth", "klsa"], "--smooth is for queries of words"),
+        (["fit", "--model", "klsa(kernel=x)"], "unknown kernel 'x'"),
+        (["fit", "--model", "klsa(axes=-1)"], "axes, docs and seed at least 0"),
+        (["fit", "--model", "klsa", "--continue"], "cannot be gone on with"),
+        (["fit", "--model", "klsa", "--name", "lsi"], "'lsi' is the name of a model"),
+        (["fit", "--model", "lsi", "--name", "klsa"], "'klsa' is the name of a kernel model"),
+        (["fit", "--drop"], "which model is to be removed?"),
+        (["fit", "--drop", "--name", "x"], "no model 'x' in"),
+        (["decompose", "--id", "1", "--model", "klsa"], "no model 'klsa'"),
+    ],
+)
+def test_what_cannot_be_meant_is_refused(call, arguments, message):
+    code, out, err = call(*arguments)
+    assert (code, out) == (2, "")
+    assert err.startswith("likewise: ")
+    assert message in err
+
+
+@pytest.mark.parametrize("how", [5, lw.Smoothing, object()])
+def test_what_is_no_smoothing_is_refused(seas, how):
+    with pytest.raises(UsageError, match="is no smoothing: write"):
+        seas.search("wing", smooth=how)
+
+
+# Fitting
+
+
+def test_fit_reports_and_takes_a_name(call, seas):
+    code, out, _ = call("fit", "--model", "klsa(kernel=cosine)", "--topics", "5", "--name", "five")
+    assert code == 0
+    assert f"{seas.folder}: five fitted, 5 axes over " in out
+    assert "terms of 40 documents, 9 bytes a document" in out
+    seas.refresh()
+    assert seas.info()["kernels"] == ["klsa", "five"]
+    assert seas.rows().stored.space.n_axes == 5
+    assert seas.rows("klsa").stored.space.n_axes > 5
+    for model in ("klsa", "five"):
+        code, out, _ = call("search", "wing", "--smooth", f"klsa(model={model})", "--json")
+        assert json.loads(out)["method"] == f"bm25 >> klsa(model={model})"
+    values = json.loads(call("fit", "--model", "klsa", "--json")[1])
+    assert (values["name"], values["kind"], values["documents"]) == ("klsa", "kernel", 40)
+    assert values["bytes_each"] == values["axes"] + 4
+    assert values["terms"] > 40
+    assert "kernels    klsa, five" in call("info")[1] or "kernels    five, klsa" in call("info")[1]
+    assert call("fit", "--model", "klsa", "--drop")[1].endswith("the model klsa was removed\n")
+    assert json.loads(call("fit", "--name", "five", "--drop", "--json")[1]) == {"dropped": "five"}
+    info = json.loads(call("info", "--json")[1])
+    assert (info["kernels"], info["models"]) == ([], ["lsi"])
+    assert call("info", "--check")[0] == 0
+
+
+def test_kernels_in_python(seas):
+    space = seas.fit_kernel("ql(mu=100)", axes=7, name="ql")
+    assert (space.n_axes, space.name, str(space.kernel)) == (7, "ql", "ql(mu=100.0)")
+    assert seas.search("wing", smooth="klsa(model=ql)").method == "bm25 >> klsa(model=ql)"
+    again = seas.fit(lw.KLSA("ql(mu=100)", axes=7), name="ql")
+    assert np.array_equal(again.values, space.values)
+    seas.drop_model("ql")
+    assert seas.info()["kernels"] == ["klsa"]
+    with pytest.raises(UsageError, match=r"no model 'ql' in .*; there is lsi, klsa"):
+        seas.drop_model("ql")
+
+
+def test_the_users_own_features(seas):
+    rows = np.array([[1.0, 0.0] if i % 2 == 0 else [0.0, 1.0] for i in range(40)])
+    space = seas.fit_kernel(features=rows, name="own")
+    assert space.n_axes == 2
+    found = seas.search("wing flutter", k=40, smooth="klsa(model=own)")
+    assert {int(answer.doc_id) % 2 for answer in found} == {0}
+    assert len(found) == 20
+    named = seas.fit_kernel(
+        features=rows[::-1], ids=[str(i) for i in range(39, -1, -1)], name="named"
+    )
+    assert named.values == pytest.approx(space.values)
+    assert ranked(seas.search("wing", smooth="klsa(model=named)")) == ranked(
+        seas.search("wing", smooth="klsa(model=own)")
+    )
+
+
+def test_the_users_own_function(seas):
+    def same_length(texts, others):
+        return [[1.0 if len(a) % 2 == len(b) % 2 else 0.0 for b in others] for a in texts]
+
+    space = seas.fit_kernel(gram=same_length, name="gram")
+    assert space.n_axes == 2
+    answers = seas.search("wing", smooth="klsa(model=gram)", explained=True)
+    for answer in answers:
+        assert sum(p.score for p in answer.explanation) == pytest.approx(answer.score, rel=1e-5)
+    with pytest.raises(UsageError, match="features or by a function"):
+        seas.fit_kernel(features=np.ones((40, 2)), gram=same_length)
+    with pytest.raises(UsageError, match="ids name the documents of features"):
+        seas.fit_kernel(gram=same_length, ids=["1"])
+    with pytest.raises(UsageError, match="the kernel is ql, or given"):
+        seas.fit_kernel("ql", gram=same_length)
+
+
+def test_features_in_a_field_and_in_a_file(tmp_path, capsys):
+    documents = [d | {"v": [1.0, float(i % 3)]} for i, d in enumerate(DOCUMENTS)]
+    c = lw.index(documents, to=tmp_path / "v.lw", model=None)
+    fit = ["fit", str(c.folder), "--model", "klsa", "--vectors"]
+    assert main([*fit, "field:v"]) == 0
+    assert "klsa fitted, 2 axes of 40 documents, 6 bytes a document" in capsys.readouterr().out
+    c.add([NEW | {"v": [1.0, 2.0]}])
+    assert np.any(c.rows().stored.of(c.snapshot.find_docs(["new"])))
+    np.save(tmp_path / "x.npy", np.ones((41, 3)))
+    assert main([*fit, str(tmp_path / "x.npy"), "--name", "file"]) == 0
+    c.refresh()
+    assert c.info()["kernels"] == ["klsa", "file"]
+    with pytest.raises(UsageError, match="ids name the documents"):
+        c.fit_kernel(features="v", ids=["1"])
+
+
+# Indexing, and what stays up to date
+
+
+def test_index_fits_a_kernel_model_beside_another(tmp_path, capsys):
+    def made(*arguments, **options):
+        if options:
+            c = lw.index(DOCUMENTS, to=tmp_path / "p.lw", overwrite=True, **options)
+            return c.info()["models"], c.info()["kernels"]
+        assert main(["index", str(source), "--to", str(to), "--overwrite", *arguments]) == 0
+        capsys.readouterr()
+        info = lw.open(to).info()
+        return info["models"], info["kernels"]
+
+    source, to = tmp_path / "d.jsonl", tmp_path / "c.lw"
+    source.write_text("\n".join(map(json.dumps, DOCUMENTS)))
+    for arguments, options, expected in (
+        ([], {"smooth": "auto"}, (["lsi"], ["klsa"])),
+        (["--smooth", "none"], {"smooth": None}, (["lsi"], [])),
+        (["--smooth", "none"], {"smooth": "none"}, (["lsi"], [])),
+        (["--model", "none"], {"model": None}, ([], [])),
+        (
+            ["--model", "none", "--smooth", "klsa"],
+            {"model": None, "smooth": "klsa"},
+            ([], ["klsa"]),
+        ),
+        (["--smooth", "klsa(axes=3)"], {"smooth": lw.KLSA(axes=3)}, (["lsi"], ["klsa"])),
+    ):
+        assert made(*arguments) == expected
+        assert made(**options) == expected
+    assert lw.open(to).rows().stored.space.n_axes == 3
+    for wrong, message in (
+        (["--smooth", "lsi"], "lsi smooths no ranking"),
+        (["--model", "klsa"], "goes beside a model of documents"),
+        (["--smooth", "x"], "unknown model 'x'"),
+    ):
+        fresh = tmp_path / "fresh.lw"
+        assert main(["index", str(source), "--to", str(fresh), *wrong]) == 2
+        assert message in capsys.readouterr().err
+        assert not fresh.exists()
+
+
+@pytest.mark.parametrize(
+    "options", [{}, {"analysis": lw.Analysis(min_df=5)}, {"smooth": "klsa(kernel=inner)"}]
+)
+@pytest.mark.parametrize("texts", [[], [""], ["one"], ["one", "two words"], ["of the"]])
+def test_small_collections_are_indexed_and_asked(tmp_path, texts, options):
+    documents = [{"id": str(i), "text": text} for i, text in enumerate(texts)]
+    c = lw.index(documents, to=tmp_path / "few.lw", **options)
+    for query in ("one", "of", "words two"):
+        assert len(c.search(query, explained=True)) <= len(texts)
+    c.add([{"id": "more", "text": "one more word"}])
+    c.search("one word")
+
+
+def check_rows(c):
+    """What is stored is what would be worked out, of every segment."""
+    stored = c.rows().stored
+    assert not stored.missing()
+    names = [segment.entry.name for segment in c.snapshot.segments]
+    kept = c.snapshot.derived(ROWS, model=stored.entry.folder)
+    assert sorted(entry.segments[0] for entry in kept) == sorted(names)
+    for i, coded in enumerate(stored.segments):
+        codes = np.concatenate([part.codes for part in stored.coded(i)])
+        assert np.array_equal(coded.codes, codes)
+
+
+def test_answers_follow_every_change(seas):
+    before = ids(seas.search("wing flutter", k=20))
+    assert "new" not in before
+    check_rows(seas)
+    seas.add([NEW])
+    check_rows(seas)
+    assert "new" in ids(seas.search("wing flutter", k=20))
+    seas.delete("new")
+    assert ids(seas.search("wing flutter", k=20)) == before
+    seas.add([NEW | {"title": "harbour tide", "text": "Only the tide."}], replace=True)
+    assert "new" not in ids(seas.search("wing flutter", k=20))
+    seas.merge()
+    check_rows(seas)
+    assert "new" not in ids(seas.search("wing flutter", k=20))
+    other = lw.open(seas.folder)
+    other.delete(before[0])
+    assert before[0] in ids(seas.search("wing flutter", k=20))
+    seas.refresh()
+    assert before[0] not in ids(seas.search("wing flutter", k=40))
+
+
+def test_the_command_line_keeps_rows_up(call, seas, tmp_path):
+    more = tmp_path / "more.jsonl"
+    more.write_text(json.dumps(NEW))
+    assert call("add", str(more))[0] == 0
+    assert call("delete", "2")[0] == 0
+    seas.refresh()
+    check_rows(seas)
+    assert call("merge")[0] == 0
+    seas.refresh()
+    check_rows(seas)
+    found = ids(seas.search("wing flutter", k=40))
+    assert "new" in found
+    assert "2" not in found
+    assert call("info", "--check")[0] == 0
+
+
+def test_a_merge_changes_no_answer(seas):
+    seas.add([NEW])
+    seas.delete(["4", "7"])
+    before = seas.search("wing flutter loads", k=40)
+    seas.merge()
+    after = seas.search("wing flutter loads", k=40)
+    assert ranked(after) == ranked(before)
+
+
+def test_help_needs_no_arrays():
+    code = (
+        "import sys\nfrom likewise.app.cli import main\n"
+        "try:\n    main(['search', '--help'])\nexcept SystemExit:\n    pass\n"
+        "assert 'numpy' not in sys.modules"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    usual = lw.Smoothing()
+    for part in (
+        *("--smooth", "klsa", "--method bm25 is plain BM25"),
+        *(f" {name}={getattr(usual, name)} " for name in ("docs", "share", "by", "scale", "model")),
+        f"up to {1 - usual.share:g} for words",
+        f"up to {usual.share:g} for being like",
+    ):
+        assert part in done.stdout

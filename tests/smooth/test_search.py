@@ -1,0 +1,138 @@
+"""The largest inner products, against all of them."""
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from likewise.neighbours.coded import Coded
+from likewise.smooth import search as searches
+from likewise.smooth.search import RowSearch
+from likewise.smooth.space import KLSA, fit_space
+from likewise.smooth.store import StoredRows
+
+
+class Fixed:
+    """Rows that are as they are, without a collection."""
+
+    def __init__(self, pieces, live):
+        self.segments = [Coded(rows, np.ones(len(rows), np.float32)) for rows in pieces]
+        self.live = live
+        self.collection = self
+        self.bases = np.cumsum([0, *map(len, pieces)])
+        self.n_slots = int(self.bases[-1])
+
+
+class Segment:
+    def __init__(self, live):
+        self.live = live
+
+
+class Collection:
+    def __init__(self, fixed):
+        self.segments = [Segment(live) for live in fixed.live]
+        self.bases, self.n_slots = fixed.bases, fixed.n_slots
+
+
+def search_of(pieces, live, **options):
+    fixed = Fixed(pieces, live)
+    fixed.collection = Collection(fixed)
+    return RowSearch(fixed, **options)
+
+
+@given(
+    sizes=st.lists(st.integers(0, 60), min_size=1, max_size=3),
+    n=st.integers(0, 40),
+    seed=st.integers(0, 10**6),
+    offset=st.sampled_from([0.0, 1e3]),
+)
+def test_the_nearest_are_those_of_all(sizes, n, seed, offset):
+    """Also where single precision cannot tell rows apart: sums of large numbers that cancel."""
+    random = np.random.default_rng(seed)
+    pieces = []
+    for size in sizes:
+        rows = random.integers(-3, 4, (size, 9)).astype(np.float32)
+        rows[:, 0] = rows[:, 1] = offset
+        pieces.append(rows)
+    live = [random.random(size) < 0.8 for size in sizes]
+    allowed = [random.random(size) < 0.7 for size in sizes]
+    point = random.standard_normal(9)
+    point[0], point[1] = 1e4, -1e4
+    search = search_of(pieces, live, indexed=False)
+    for masks in (None, allowed):
+        open_ = np.concatenate(live) & (np.concatenate(allowed) if masks else True)
+        scores = np.concatenate(pieces).astype(np.float64) @ point
+        docs = np.flatnonzero(open_)
+        found = search.nearest(point, n, allowed=masks)
+        assert len(found.docs) == (min(n, len(docs)) if n else len(docs))
+        assert np.isin(found.docs, docs).all()
+        np.testing.assert_allclose(found.scores, scores[found.docs], rtol=1e-9, atol=1e-6)
+        kept = np.sort(scores[docs])[::-1][: len(found.docs)]
+        np.testing.assert_allclose(found.scores, kept, rtol=1e-9, atol=1e-6)
+        assert np.array_equal(np.lexsort((found.docs, -found.scores)), np.arange(len(found.docs)))
+
+
+def test_points_and_scores_are_sums_of_rows(kinds):
+    search = RowSearch(StoredRows(kinds, fit_space(kinds, KLSA(axes=12), threads=1)))
+    docs = np.array([500, 3, 220, 7])
+    weights = np.array([0.5, 2.0, 0.25, 1.0])
+    rows = search.stored.of(np.arange(600)).astype(np.float64)
+    point = search.point(docs, weights)
+    np.testing.assert_allclose(point, weights @ rows[docs], rtol=1e-12)
+    np.testing.assert_allclose(
+        search.scores(point, np.arange(600)), rows @ point, rtol=1e-6, atol=1e-9
+    )
+    found = search.nearest(point, 10)
+    everything = search.nearest(point, 0)
+    assert np.array_equal(found.docs, everything.docs[:10])
+    assert np.array_equal(found.scores, everything.scores[:10])
+    assert len(everything.docs) == kinds.n_docs
+    assert len(search.nearest(point, 10_000).docs) == kinds.n_docs
+
+
+class Proposing:
+    """An index that knows the first segment, and proposes some of its rows twice."""
+
+    segments = (0,)
+
+    def __init__(self, rows):
+        self.rows = rows
+        self.asked = []
+
+    def propose(self, point, n):
+        self.asked.append(n)
+        order = np.argsort(-(self.rows @ point), kind="stable")[:n]
+        yield 0, order
+        yield 0, order[:3]
+
+
+def test_an_index_only_proposes(kinds, monkeypatch):
+    stored = StoredRows(kinds, fit_space(kinds, KLSA(axes=12), threads=1))
+    plain = RowSearch(stored, indexed=False)
+    finder = Proposing(stored.of(np.arange(200)))
+    monkeypatch.setattr(searches, "open_finder", lambda _: finder)
+    search = RowSearch(stored)
+    point = plain.point(np.array([17, 30]), np.array([1.0, 0.5]))
+    masks = [np.arange(segment.n_docs) % 2 == 0 for segment in kinds.segments]
+    few = [np.arange(segment.n_docs) < 5 for segment in kinds.segments]
+    for allowed in (None, masks, few):
+        one = plain.nearest(point, 20, allowed=allowed)
+        other = search.nearest(point, 20, allowed=allowed)
+        if allowed is not masks:
+            assert np.array_equal(one.docs, other.docs)
+            assert np.array_equal(one.scores, other.scores)
+        assert len(np.unique(other.docs)) == len(other.docs)
+        if allowed is not None:
+            assert np.concatenate(allowed)[other.docs].all()
+    # More is asked of it where much is not allowed, and nothing where nearly all is not.
+    assert len(finder.asked) == 2
+    assert finder.asked[1] >= 2 * finder.asked[0] - 2
+    assert len(search.nearest(point, 0).docs) == kinds.n_docs
+    assert len(finder.asked) == 2
+
+
+@pytest.mark.parametrize("n", [0, 1, 5])
+def test_no_rows_no_neighbours(n):
+    search = search_of([np.empty((0, 4), np.float32)], [np.empty(0, np.bool_)], indexed=False)
+    found = search.nearest(np.ones(4), n)
+    assert len(found.docs) == len(found.scores) == 0
