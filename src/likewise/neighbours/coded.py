@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from likewise.compiled import Doubles, Floats, Int, Ints, fast_kernel, kernel
 
-_LARGEST = 127
+LARGEST = 127
 
 Codes = NDArray[np.int8]
 
@@ -87,7 +87,7 @@ def round_rows(points: Floats, codes: Codes, scales: Floats) -> None:
             codes[i, :] = 0
             scales[i] = 0
             continue
-        factor = _LARGEST / np.float64(largest)
+        factor = LARGEST / np.float64(largest)
         coded = 0.0
         for k in range(width):
             code = np.rint(points[i, k] * factor)

@@ -8,7 +8,7 @@ from functools import cached_property
 import numpy as np
 
 from likewise.compiled import Bools, Doubles, Floats, Ints
-from likewise.neighbours.coded import Coded, decode, scan_points, score_points
+from likewise.neighbours.coded import LARGEST, scan_points, score_points
 from likewise.records import Ranking
 from likewise.smooth.finder import RowFinder, open_finder
 from likewise.smooth.store import StoredRows
@@ -18,7 +18,6 @@ _FEW = 0.05
 # A scan adds up in single precision and any order: it errs by so much for each coordinate, times
 # the lengths of point and row.
 _ROUNDING = float(np.finfo(np.float32).eps)
-_ROWS_AT_ONCE = 1 << 14
 
 
 class RowSearch:
@@ -85,12 +84,11 @@ class RowSearch:
         """Bound how far two scanned scores of a segment are from being compared rightly."""
         if segment not in self._longest:
             codes, scales = self.stored.segments[segment]
-            longest = 0.0
-            for first in range(0, len(codes), _ROWS_AT_ONCE):
-                inside = slice(first, first + _ROWS_AT_ONCE)
-                rows = decode(Coded(codes[inside], scales[inside]))
-                longest = max(longest, float(np.einsum("ij,ij->i", rows, rows).max()))
-            self._longest[segment] = float(np.sqrt(longest))
+            # No code is larger than this; a row is no longer than if all were.
+            whole = codes.dtype == np.int8
+            largest = LARGEST if whole else float(np.abs(codes).max(initial=0))
+            bound = largest * float(scales.max(initial=0.0)) * np.sqrt(codes.shape[1])
+            self._longest[segment] = float(bound)
         # Of both scores, and of the point's own rounding to single precision.
         each = _ROUNDING * (len(point) + 2) * self._longest[segment]
         return 2 * each * float(np.linalg.norm(point.astype(np.float64)))

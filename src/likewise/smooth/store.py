@@ -6,7 +6,6 @@ when it is asked for, so that answers never depend on what is stored.
 
 from __future__ import annotations
 
-import importlib.util
 from collections.abc import Callable, Iterator
 from contextlib import suppress
 from functools import cached_property
@@ -258,8 +257,3 @@ def _rows(path: Path, width: int) -> NDArray[Any]:
     if width == 0 or len(flat) % width:
         raise DamagedError(f"{path}: {len(flat)} numbers do not make rows of {width}")
     return flat.reshape(-1, width)
-
-
-def has_faiss() -> bool:
-    """Whether an index of rows can be made."""
-    return importlib.util.find_spec("faiss") is not None
