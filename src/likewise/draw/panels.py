@@ -19,6 +19,10 @@ if TYPE_CHECKING:
 
 _MARGIN = 0.08
 _MOST = 12
+# Of an entry of the legend: its line, in letters, and what stands around its name, in points.
+_HANDLE = 2.8
+_AROUND = (_HANDLE + 2.2) * style.SMALL_SIZE
+_SIDE = 10.0
 _LEVELS = (style.SOFT, (1.5, 1.5)), (style.INK, (5, 2))
 
 
@@ -69,8 +73,8 @@ def panels_figure(panels: Sequence[Panel], *, x_label: str, y_label: str, title:
         fig.legend(
             handles=handles,
             loc="outside lower center",
-            ncols=min(len(handles), 4 * columns),
-            handlelength=2.8,
+            ncols=_columns([*names, *levels], width),
+            handlelength=_HANDLE,
         )
         fig.set_label(style.clean(title))
         return fig
@@ -133,6 +137,12 @@ def _look(names: list[str], name: str) -> dict[str, Any]:
 def _level_look(levels: list[str], name: str) -> dict[str, Any]:
     colour, dashes = _LEVELS[levels.index(name)]
     return {"color": colour, "linestyle": (0, dashes), "linewidth": 1.2}
+
+
+def _columns(names: list[str], width: float) -> int:
+    """Give how many entries of a legend stand beside each other in so many points."""
+    widest = max(style.measure([style.clean(name) for name in names], style.SMALL_SIZE))
+    return max(min(int((width - 2 * _SIDE) / (widest + _AROUND)), len(names)), 1)
 
 
 def _key(look: dict[str, Any], name: str) -> Any:
