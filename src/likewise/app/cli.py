@@ -21,6 +21,7 @@ from likewise.app.commands import (
     look,
     neighbours,
     perturb,
+    reproduce,
     risk,
     term_graph,
     terms,
@@ -67,6 +68,7 @@ def parser() -> argparse.ArgumentParser:
         fuse,
         judge,
         risk,
+        reproduce,
         demo,
     )
     for kind in rooms:
@@ -92,8 +94,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
         # The reader has gone (as `head` does); nothing more can or need be said.
         _silence()
         return 0
-    except KeyboardInterrupt:
-        return _fail("interrupted; nothing was changed by what was under way", 130)
+    except KeyboardInterrupt as error:
+        told = str(error) or "interrupted; nothing was changed by what was under way"
+        return _fail(told, 130)
     except OSError as error:
         reason = os.strerror(error.errno) if error.errno else str(error)
         _silence()

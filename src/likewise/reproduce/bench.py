@@ -1,0 +1,99 @@
+"""What an experiment is given: its setting, the collections, and pipelines to run on them."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from likewise.compiled import Doubles
+from likewise.evaluate.measures import evaluate
+from likewise.evaluate.significance import randomisation_test
+from likewise.evaluate.trec import Qrels, Run
+from likewise.expand.reading import read_expander
+from likewise.expand.stage import Expand
+from likewise.records import Query
+from likewise.reproduce.data import Data, Ready
+from likewise.retrieve.models import read_model
+from likewise.retrieve.search import Retriever
+from likewise.stages.retrieval import Retrieve
+from likewise.stages.stage import Answered, Stage
+
+Watch = Callable[[str], None]
+
+
+class Bench:
+    """The bench on which an experiment is done."""
+
+    def __init__(
+        self,
+        data: Data,
+        setting: Mapping[str, Any],
+        *,
+        seed: int = 0,
+        quick: bool = False,
+        threads: int = 0,
+        watch: Watch | None = None,
+    ) -> None:
+        self.data = data
+        self.setting = setting
+        self.seed = seed
+        self.quick = quick
+        self.threads = threads or os.cpu_count() or 1
+        self.say = watch or (lambda line: None)
+
+    def __getitem__(self, name: str) -> Any:
+        """Give a value of the setting."""
+        return self.setting[name]
+
+    def there(self, names: Sequence[str]) -> list[str]:
+        """Give those of some collections that are there."""
+        return [name for name in names if self.data.has(name)]
+
+    def open(self, name: str) -> Ready:
+        """Open a collection."""
+        return self.data.open(name)
+
+
+def search(
+    ready: Ready, method: str = "bm25", *, expand: str = "none", k: int = 1000, threads: int = 1
+) -> Stage:
+    """Give a search by words as a stage, expanded or not."""
+    retriever = Retriever(ready.snapshot, read_model(method))
+    last = Retrieve(retriever, k=k, threads=threads)
+    if expand == "none":
+        return last
+    growing = Expand(retriever, read_expander(expand), threads=threads)
+    if growing.how.depth == 0:
+        return growing >> last
+    return Retrieve(retriever, k=growing.how.depth, threads=threads) >> growing >> last
+
+
+def as_run(ready: Ready, answered: Sequence[Answered], name: str) -> Run:
+    """Turn what a stage gave into a run."""
+    run = Run(name)
+    for query, ranking in answered:
+        ids = ready.snapshot.doc_ids(ranking.docs)
+        run.add(query.qid, zip(ids, ranking.scores.tolist(), strict=True))
+    return run
+
+
+def measured(
+    ready: Ready,
+    by: Stage | Sequence[Answered],
+    measure: str = "AP",
+    *,
+    queries: Sequence[Query] | None = None,
+    qrels: Qrels | None = None,
+) -> Doubles:
+    """Give the measure of each query of a collection, by a stage or by what one gave."""
+    answered = by(queries or ready.queries) if isinstance(by, Stage) else by
+    run = as_run(ready, answered, "run")
+    return np.asarray(evaluate(run, qrels or ready.qrels, measures=measure)[measure])
+
+
+def p_value(one: Doubles, other: Doubles) -> float:
+    """Give the p of a difference of two methods (paired randomisation)."""
+    return float(randomisation_test(one - other))

@@ -1,0 +1,111 @@
+"""Robust word similarity estimation using perturbation kernels (ICTIR 2009)."""
+
+from __future__ import annotations
+
+from itertools import product
+
+from likewise.reproduce.data import DOCSTRINGS
+from likewise.reproduce.experiment import Experiment, Paper
+from likewise.reproduce.papers.perturbation.choosing import by_names, cross_validated
+from likewise.reproduce.papers.perturbation.curves import JACCARD, LOO, RM3, TAT, risk_curves
+from likewise.reproduce.papers.perturbation.picture import SETS, draw_picture
+
+_SHARES = (0.0, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 1.0)
+_STAND_IN = (
+    "Cranfield, CISI, CACM and MED (383 judged queries) stand in for TREC 1&2, 7, 8, wt10g, "
+    "Robust 2004 and gov2"
+)
+_DEFAULTS = {
+    "rm3": "rm3",
+    "bo1": "bo1",
+    "rrm": "rrm",
+    "robust jaccard": "robust(similarity=jaccard)",
+    "robust loo": "robust",
+    "robust tat": "robust(similarity=tat)",
+    "robust loo-near": "robust(similarity=loo-near)",
+}
+_GRIDS = {
+    "rm3": [f"rm3(docs={d},terms={t})" for d, t in product((5, 10, 20), (10, 20, 50))],
+    "bo1": [f"bo1(docs={d},terms={t})" for d, t in product((3, 5, 10), (10, 20, 50))],
+    "rrm": [f"rrm(docs={d},terms={t})" for d, t in product((10, 20), (30, 50))],
+    **{
+        f"robust {name}": [f"robust(similarity={name},gamma={g})" for g in (0.3, 1.0, 3.0, 10.0)]
+        for name in ("jaccard", "loo", "tat")
+    },
+}
+_LABELS = {"wikipedia-schools": "categories", "20newsgroups": "category", "elife": "categories"}
+
+PAPER = Paper(
+    "perturbation",
+    "Robust word similarity estimation using perturbation kernels",
+    "Collins-Thompson, ICTIR 2009",
+    (
+        Experiment(
+            "figure-2",
+            "Figure 2",
+            "words of an expansion in perturbation co-ordinates",
+            draw_picture,
+            uses=("wikipedia-schools", *SETS, DOCSTRINGS),
+            stand_in="Wikipedia for Schools, docstrings and Cranfield stand in for wt10g; "
+            + _STAND_IN,
+            setting={
+                "queries": {
+                    "wikipedia-schools": "japanese wave",
+                    DOCSTRINGS: "tree distance",
+                    "cran": "shock wave",
+                },
+                "judged": list(SETS),
+                "words": 20,
+                "docs": 50,
+            },
+        ),
+        Experiment(
+            "figure-3",
+            "Figure 3",
+            "risk and reward over the share of the expansion",
+            risk_curves,
+            uses=SETS,
+            stand_in=_STAND_IN,
+            setting={
+                "sets": list(SETS),
+                "ways": {
+                    LOO: "robust",
+                    JACCARD: "robust(similarity=jaccard)",
+                    TAT: "robust(similarity=tat)",
+                    RM3: "rm3",
+                },
+                "shares": list(_SHARES),
+                "at": 0.5,
+            },
+        ),
+        Experiment(
+            "one-setting",
+            "Beyond the paper",
+            "every expander at one setting for all sets",
+            cross_validated,
+            uses=SETS,
+            setting={
+                "sets": list(SETS),
+                "folds": 5,
+                "loss": 5.0,
+                "defaults": _DEFAULTS,
+                "grids": _GRIDS,
+            },
+            quick={"grids": {}},
+        ),
+        Experiment(
+            "names",
+            "Beyond the paper",
+            "queries that nothing was chosen by: names of categories",
+            by_names,
+            uses=tuple(_LABELS),
+            setting={
+                "labels": _LABELS,
+                "last": ["wikipedia-schools"],
+                "least": 5,
+                "defaults": _DEFAULTS,
+            },
+            quick={"labels": {"20newsgroups": "category"}},
+        ),
+    ),
+)

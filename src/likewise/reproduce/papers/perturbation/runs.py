@@ -1,0 +1,109 @@
+"""A collection with judged queries, and what an expansion of them gains and loses by query."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+
+import numpy as np
+
+from likewise.compiled import Bools, Doubles
+from likewise.evaluate.measures import evaluate
+from likewise.evaluate.significance import TOLERANCE
+from likewise.evaluate.trec import Qrels, Run
+from likewise.expand.expander import Expander
+from likewise.records import Query
+from likewise.reproduce.bench import as_run, search
+from likewise.reproduce.comparing import told_p
+from likewise.reproduce.data import Ready
+
+NONE = "none"
+
+
+@dataclass
+class Judged:
+    """A collection and its judged queries; runs of the same name are measured once."""
+
+    ready: Ready
+    queries: Sequence[Query]
+    qrels: Qrels
+    threads: int = 1
+    _scores: dict[str, Doubles] = field(default_factory=dict)
+
+    @cached_property
+    def plain(self) -> Run:
+        """The answers to the queries as they are, by BM25."""
+        return self.run(NONE)
+
+    def run(self, how: str | Expander) -> Run:
+        """Give the answers to the queries as an expander makes them."""
+        stage = search(self.ready, expand=str(how), threads=self.threads)
+        return as_run(self.ready, stage(self.queries), str(how))
+
+    def ap(self, run: Run) -> Doubles:
+        """Give the average precision of each query."""
+        if run.name not in self._scores:
+            self._scores[run.name] = np.asarray(evaluate(run, self.qrels, measures="AP")["AP"])
+        return self._scores[run.name]
+
+    def change(self, run: Run) -> Doubles:
+        """Give the change of each query's AP, over the mean of the unexpanded queries."""
+        before = self.ap(self.plain)
+        changed: Doubles = (self.ap(run) - before) / (before.mean() or 1.0)
+        return changed
+
+    def hurt(self, run: Run) -> Bools:
+        """Tell which queries are made worse."""
+        return self.ap(run) < self.ap(self.plain) - TOLERANCE
+
+    def lost(self, run: Run, depth: int) -> Doubles:
+        """Give what each query adds to R-Loss: relevant documents lost, where it is made worse."""
+        qids = [qid for qid in self.qrels if self.qrels.relevant(qid)]
+        gaps = [self._found(self.plain, q, depth) - self._found(run, q, depth) for q in qids]
+        return np.where(self.hurt(run), np.maximum(gaps, 0), 0).astype(np.float64)
+
+    def _found(self, run: Run, qid: str, depth: int) -> int:
+        relevant = self.qrels.relevant(qid)
+        return sum(doc_id in relevant for doc_id, _ in run.get(qid, [])[:depth])
+
+
+def of_collection(ready: Ready, threads: int) -> Judged:
+    """Take a collection with its own queries and judgements."""
+    qids = [query.qid for query in ready.queries]
+    return Judged(ready, ready.queries, Qrels({qid: ready.qrels[qid] for qid in qids}), threads)
+
+
+def of_names(ready: Ready, label: str, *, least: int, last: bool, threads: int) -> Judged:
+    """Ask a collection for the names of its categories of `least` documents or more.
+
+    Of a path, as in "History.British History", the `last` part is the name, or all are.
+    """
+    members: dict[str, dict[str, int]] = {}
+    for _, document in ready.snapshot.documents():
+        values = document.fields.get(label, [])
+        for value in [values] if isinstance(values, str) else values:
+            members.setdefault(value, {})[document.id] = 1
+    kept = {qid: found for qid, found in members.items() if len(found) >= least}
+    queries = [Query(qid, " ".join(qid.split(".")[-1 if last else 0 :])) for qid in kept]
+    return Judged(ready, queries, Qrels(kept), threads)
+
+
+def hurt_alone(sets: Sequence[Judged], one: Sequence[Run], other: Sequence[Run]) -> tuple[int, int]:
+    """Count the queries that one expansion alone makes worse, and those that the other does."""
+    mine = np.concatenate([judged.hurt(run) for judged, run in zip(sets, one, strict=True)])
+    others = np.concatenate([judged.hurt(run) for judged, run in zip(sets, other, strict=True)])
+    return int((mine & ~others).sum()), int((others & ~mine).sum())
+
+
+def sign_test(mine: int, others: int) -> float:
+    """Give the p that as many of these differ by chance."""
+    from scipy.stats import binomtest
+
+    return float(binomtest(mine, mine + others).pvalue) if mine + others else 1.0
+
+
+def told_hurt(alone: Mapping[str, int], p: float) -> str:
+    """Say which queries are hurt by one of two expansions only."""
+    counts = ", ".join(f"by {name} alone {n}" for name, n in alone.items())
+    return f"queries hurt {counts}, p {told_p(p)} (sign test)"

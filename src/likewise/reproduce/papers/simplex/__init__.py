@@ -1,0 +1,126 @@
+"""Efficient nearest-neighbor search in the probability simplex (ICTIR 2013)."""
+
+from __future__ import annotations
+
+from likewise.reproduce.data import DOCSTRINGS
+from likewise.reproduce.experiment import Experiment, Paper
+from likewise.reproduce.papers.simplex.draws import figure_1, figure_2
+from likewise.reproduce.papers.simplex.retrieval import SETS, table_2, table_3, table_5
+from likewise.reproduce.papers.simplex.searching import (
+    CERTIFIED,
+    LSH,
+    NEWSGROUPS,
+    TOPICS,
+    TREE,
+    table_1,
+    table_4,
+)
+
+_DRAWS = {
+    "draws": 100,
+    "dimensions": [50, 100, 200, 500],
+    "alphas": [0.001, 0.01, 0.1, 1.0, 10.0, 100.0],
+}
+_PUBLISHED = {name: ["hellinger", f"lsh(radius={radius})"] for radius, name in LSH.items()} | {
+    TREE: ["hellinger", "tree"]
+}
+_SMALL = "four small collections with their queries, for 70,000 patents and prior art"
+
+PAPER = Paper(
+    "simplex",
+    "Efficient Nearest-Neighbor Search in the Probability Simplex",
+    "Krstovski, Smith, Wallach, McGregor, ICTIR 2013",
+    (
+        Experiment(
+            "figure-1",
+            "Figure 1",
+            "how Hellinger distance bounds Jensen-Shannon divergence",
+            figure_1,
+            stand_in="draws of our own from the same distributions",
+            setting=_DRAWS,
+        ),
+        Experiment(
+            "figure-2",
+            "Figure 2",
+            "what LSH and a k-d tree find of the ten nearest",
+            figure_2,
+            stand_in="draws of our own from the same distributions",
+            setting={**_DRAWS, "queries": 100},
+        ),
+        Experiment(
+            "table-1",
+            "Table 1",
+            "search by Hellinger distance against exhaustive Jensen-Shannon search",
+            table_1,
+            uses=(NEWSGROUPS, DOCSTRINGS),
+            stand_in=(
+                "LDA topics of 20 Newsgroups (or of docstrings), for 350,000 NIH grants and "
+                "articles with 550 topics"
+            ),
+            setting={
+                "topics": 250,
+                "sweeps": 150,
+                "queries": 1000,
+                "methods": {
+                    **_PUBLISHED,
+                    "He, scan": ["hellinger", "scan"],
+                    f"{LSH[0.8]}, 16 probes": ["hellinger", "lsh(radius=0.8,probes=16)"],
+                    "He LSH, 30 × 6 codes": ["hellinger", "codes"],
+                    f"{TREE}, ε = 1": ["hellinger", "tree(epsilon=1)"],
+                    f"{TREE}, ε = 3": ["hellinger", "tree(epsilon=3)"],
+                    "He, lists of pairs": ["hellinger", "lists"],
+                    "He, IVF": ["hellinger", "ivf"],
+                    "He, HNSW": ["hellinger", "hnsw"],
+                    "JS among 40 by IVF": ["js", "ivf"],
+                    CERTIFIED: ["js", "certified"],
+                },
+            },
+            quick={"topics": 100, "sweeps": 20, "queries": 200},
+        ),
+        Experiment(
+            "table-2",
+            "Table 2",
+            "retrieval by topics, and fused with a search by words",
+            table_2,
+            uses=SETS,
+            stand_in=_SMALL,
+            setting={"topics": 500, "sweeps": 200, "depth": 200},
+            quick={"sweeps": 50},
+        ),
+        Experiment(
+            "table-3",
+            "Table 3",
+            "P@10 by the number of topics",
+            table_3,
+            uses=SETS,
+            stand_in=_SMALL,
+            setting={"topics": list(TOPICS), "sweeps": 200},
+            quick={"sweeps": 50},
+        ),
+        Experiment(
+            "table-4",
+            "Table 4",
+            "speed by the number of topics",
+            table_4,
+            uses=(NEWSGROUPS, DOCSTRINGS),
+            stand_in="LDA topics of 20 Newsgroups (or of docstrings), for 70,000 patents",
+            setting={
+                "topics": list(TOPICS),
+                "sweeps": 100,
+                "queries": 300,
+                "methods": {**_PUBLISHED, "He, scan": ["hellinger", "scan"]},
+            },
+            quick={"topics": [50, 100], "sweeps": 20, "queries": 50},
+        ),
+        Experiment(
+            "table-5",
+            "Table 5",
+            "ways to fuse a run by words with one by topics",
+            table_5,
+            uses=SETS,
+            stand_in=_SMALL,
+            setting={"topics": 500, "sweeps": 200},
+            quick={"sweeps": 50},
+        ),
+    ),
+)

@@ -1,0 +1,53 @@
+"""Documents as distributions over topics, and runs by their nearness."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from likewise.compiled import Floats, Ints
+from likewise.like.halves import vectors_of
+from likewise.like.space import Space
+from likewise.like.store import StoredHalves, make_halves
+from likewise.models.ddm import LDA
+from likewise.models.fitting import fit_model
+from likewise.neighbours.index import build_neighbours
+from likewise.reproduce.bench import Bench
+from likewise.reproduce.data import Ready
+from likewise.stages.stage import Answered
+
+
+def fitted(bench: Bench, ready: Ready, topics: int) -> StoredHalves:
+    """Fit LDA, or take what was fitted before: several tables are of the same topics."""
+    config = LDA(topics=topics, sweeps=bench["sweeps"], seed=bench.seed)
+    # On the snapshot itself, as graphs of terms are: with it they go.
+    kept: dict[str, StoredHalves] = vars(ready.snapshot).setdefault("_topics_of_simplex", {})
+    if str(config) not in kept:
+        bench.say(f"{ready.name}: {config}")
+        model = fit_model(ready.snapshot, config, threads=bench.threads)
+        kept[str(config)] = make_halves(ready.snapshot, model, words=0)
+    return kept[str(config)]
+
+
+def distributions(halves: StoredHalves) -> tuple[Ints, Floats]:
+    """Give the documents that have topics, and these, a row of shares each.
+
+    Others are no one's neighbours; an index that had to leave them out would score all of a small
+    collection instead.
+    """
+    docs = halves.collection.live_docs()
+    rows = np.concatenate([vectors_of(halves.model, part) for part in halves.segments])[docs]
+    there = rows.any(axis=1)
+    shares: Floats = rows[there] / rows[there].sum(axis=1, keepdims=True)
+    return docs[there], shares
+
+
+def near_queries(
+    ready: Ready, halves: StoredHalves, metric: str, method: str, *, k: int
+) -> list[Answered]:
+    """Rank the documents nearest to each query."""
+    docs, shares = distributions(halves)
+    neighbours = build_neighbours(shares, metric=metric, method=method)
+    space = Space(halves.collection, halves.model, docs, neighbours)
+    vectors = space.text_vectors([query.text for query in ready.queries])
+    ranked = space.rank(vectors, k)
+    return [Answered(query, one) for query, one in zip(ready.queries, ranked, strict=True)]

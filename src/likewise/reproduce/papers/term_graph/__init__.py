@@ -1,0 +1,81 @@
+"""An efficient framework for constructing generalized locally-induced text metrics (IJCAI 2011)."""
+
+from __future__ import annotations
+
+from likewise.reproduce.experiment import Experiment, Paper
+from likewise.reproduce.papers.term_graph.abstracts import NAME
+from likewise.reproduce.papers.term_graph.expansion import SETS, table_4
+from likewise.reproduce.papers.term_graph.misplaced import table_1
+from likewise.reproduce.papers.term_graph.prediction import table_2
+
+PAPER = Paper(
+    "term-graph",
+    "An Efficient Framework for Constructing Generalized Locally-Induced Text Metrics",
+    "Amizadeh, Wang, Hauskrecht, IJCAI 2011",
+    (
+        Experiment(
+            "table-1",
+            "Table 1",
+            "pairs of terms that sub-sampling puts the wrong way round",
+            table_1,
+            needs=(NAME,),
+            stand_in="words of abstracts of eLife, for gene and protein names of PubMed",
+            setting={
+                "terms": 5000,
+                "abstracts": 0,
+                "tested": 100,
+                "samples": [20, 40, 60, 80],
+                "repeats": 5,
+                "kernels": ["resistance", "diffusion(variance=0.01)"],
+                "routes": {
+                    "resistance": [["solve", 1e-2], ["solve", 1e-4]],
+                    "diffusion(variance=0.01)": [["chebyshev", 1e-5]],
+                },
+            },
+            quick={"terms": 1200, "abstracts": 4000, "repeats": 3},
+        ),
+        Experiment(
+            "table-2",
+            "Table 2",
+            "terms of a paper's body, told from its abstract",
+            table_2,
+            needs=(NAME,),
+            stand_in=(
+                "2,400 papers of eLife and 10,650 further abstracts, for 6,000 papers on cancer; "
+                "names are words of two capitals, or of letters and digits"
+            ),
+            setting={
+                "lexicons": ["names", "words"],
+                "terms": 5000,
+                "name_df": 3,
+                "word_df": 5,
+                "abstracts": 0,
+                "test": 480,
+                "tuned": 400,
+                "topics": [10, 25, 50, 100],
+                "kernels": ["as published", "normalised, by sentence", "normalised, by document"],
+                "points": 13,
+                "steps": 4,
+            },
+            quick={
+                "terms": 1200,
+                "abstracts": 4000,
+                "test": 120,
+                "tuned": 100,
+                "topics": [25],
+                "kernels": ["as published", "normalised, by document"],
+                "points": 5,
+                "steps": 1,
+            },
+        ),
+        Experiment(
+            "table-4",
+            "Table 4",
+            "queries expanded along the graph",
+            table_4,
+            uses=SETS,
+            stand_in="four small collections, for TREC's Genomics 2003, 2004 and Ad Hoc 7, 8",
+            setting={"terms": 50, "share": 0.2},
+        ),
+    ),
+)

@@ -1,0 +1,274 @@
+import json
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from likewise.evaluate.risk import measure_risk
+from likewise.reproduce.bench import Bench
+from likewise.reproduce.data import Data
+from likewise.reproduce.experiment import FAILS, HOLDS, UNTESTABLE, read_result
+from likewise.reproduce.papers.perturbation import PAPER
+from likewise.reproduce.papers.perturbation.choosing import pick
+from likewise.reproduce.papers.perturbation.curves import (
+    JACCARD,
+    LOO,
+    PUBLISHED_GAINS,
+    PUBLISHED_LOSSES,
+    RM3,
+    TAT,
+    claims,
+    dominated,
+)
+from likewise.reproduce.papers.perturbation.picture import apart, drawn, judge, quadrants
+from likewise.reproduce.papers.perturbation.runs import of_collection, of_names, sign_test
+from likewise.reproduce.running import run_one
+
+EXPERIMENTS = {one.name: one for one in PAPER.experiments}
+SUBJECTS = {
+    "sea": "ship harbour sail anchor tide crew mast wave",
+    "air": "wing flight pilot engine cloud lift wave runway",
+    "war": "attack carrier bomber fleet battle enemy admiral gun",
+}
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    """A small collection of three subjects whose documents share words, with judged queries."""
+    to = tmp_path_factory.mktemp("data") / "tiny"
+    to.mkdir()
+    generator = np.random.default_rng(0)
+    documents, qrels = [], []
+    for i in range(90):
+        subject = [*SUBJECTS][i % 3]
+        other = [*SUBJECTS][int(generator.integers(3))]
+        words = [*generator.choice(SUBJECTS[subject].split(), 9)]
+        words += [*generator.choice(SUBJECTS[other].split(), 3), subject]
+        documents.append({"id": f"d{i}", "text": " ".join(words), "category": f"all.{subject}"})
+        qrels += [f"{qid} 0 d{i} 1" for qid in SUBJECTS if qid == subject]
+    queries = [{"id": "sea", "text": "ship wave"}, {"id": "air", "text": "wing wave"}]
+    queries += [{"id": "war", "text": "fleet battle gun"}]
+    (to / "corpus.jsonl").write_text("\n".join(map(json.dumps, documents)))
+    (to / "queries.jsonl").write_text("\n".join(map(json.dumps, queries)))
+    (to / "qrels.txt").write_text("\n".join(qrels) + "\n")
+    return to.parent
+
+
+@pytest.fixture(scope="module")
+def data(folder, tmp_path_factory):
+    return Data(folder, tmp_path_factory.mktemp("work"))
+
+
+@pytest.fixture(scope="module")
+def ready(data):
+    return data.open("tiny")
+
+
+def run(data, name, tmp_path, **setting):
+    one = EXPERIMENTS[name]
+    small = replace(one, setting={**one.setting, **setting}, quick={}, uses=("tiny",))
+    result = run_one(PAPER, small, data, kept=tmp_path, threads=1).result
+    assert read_result(result.to_json()) is not None
+    return result
+
+
+def test_figure_2(data, tmp_path):
+    result = run(
+        data,
+        "figure-2",
+        tmp_path,
+        queries={"tiny": "ship wave"},
+        judged=["tiny"],
+        words=12,
+        docs=60,
+    )
+    [drawing] = result.drawings
+    points = np.array(drawing.extra["points"])
+    assert drawing.kind == "words"
+    assert drawing.extra["labels"][:2] == ["ship", "wave"]
+    assert sum(drawing.extra["marked"]) == 2
+    assert points.shape == (14, 2)
+    assert "without ‘ship’" in drawing.x_label
+    [table] = result.tables
+    assert 0 <= table.rows[0].values["tiny"].mean <= 1
+
+
+def test_figure_2_without_collections(data, tmp_path):
+    result = run(data, "figure-2", tmp_path, queries={}, judged=[])
+    assert [claim.verdict for claim in result.claims] == [UNTESTABLE]
+    assert not result.drawings
+
+
+def test_a_query_of_one_word_is_not_drawn(ready):
+    assert len(drawn(ready, "ship wave", words=5, docs=20).extra["labels"]) == 7
+    assert drawn(ready, "unheard", words=5, docs=20) is None
+
+
+def test_noise_is_apart_or_not():
+    kinds = np.array([True, True, False, False])
+    near = np.array([[0, 1, 9, 9], [1, 0, 9, 9], [9, 9, 0, 1], [9, 9, 1, 0]], float)
+    assert apart(near, kinds) == 1
+    assert apart(9 - near, kinds) == 0
+    assert apart(np.ones((4, 4)), kinds) == 0.5
+
+
+def test_the_verdict_on_noise_goes_both_ways():
+    above = np.linspace(0.55, 0.7, 40)
+    assert judge({"one": above}).verdict == HOLDS
+    assert judge({"one": 1 - above}).verdict == FAILS
+    assert judge({"one": np.concatenate([above, 1 - above])}).verdict == FAILS
+    assert judge({}).verdict == UNTESTABLE
+
+
+def test_quadrants_name_each_word_once():
+    points = np.array([[-1, -1], [-1, 1], [1, -1], [1, 1]], float)
+    told = quadrants(points, ["a", "b", "c", "d"], ["x", "y"])
+    assert told == (
+        "less likely without each of x and y: a; without x only: b; without y only: c; "
+        "without none of them: d"
+    )
+
+
+def test_figure_3(data, tmp_path):
+    result = run(data, "figure-3", tmp_path, sets=["tiny"], shares=[0.0, 0.5, 1.0])
+    assert len(result.claims) == 7
+    gains, at_1000, at_100, hurt = result.tables
+    assert [row.name for row in gains.rows] == [LOO, JACCARD, TAT, RM3]
+    assert gains.rows[0].published == {"TREC 8": 14.5, "gov2": 9.78}
+    assert at_1000.rows[1].published == {"TREC 8": 307, "gov2": 2605}
+    assert not at_100.rows[0].published
+    assert all(row.values["sum"].mean >= 0 for row in hurt.rows)
+    *sets, _, together = result.drawings
+    assert [one.kind for one in result.drawings] == ["risk"] * 3
+    # One set is all sets.
+    assert sets[0].panels[0]["lines"] == together.panels[0]["lines"]
+    assert together.extra["marks"] == ["α = 0", "α = .5", "α = 1"]
+    assert [tuple(line[0]) for line in together.panels[0]["lines"].values()] == [(0, 0)] * 4
+
+
+def test_figure_3_without_collections(data, tmp_path):
+    assert run(data, "figure-3", tmp_path, sets=[]).claims[0].verdict == UNTESTABLE
+
+
+def test_published_values():
+    assert PUBLISHED_GAINS[LOO] == {"TREC 8": 14.5, "gov2": 9.78}
+    assert PUBLISHED_GAINS[JACCARD] == {"TREC 8": 8.68, "gov2": 8.13}
+    assert PUBLISHED_LOSSES[LOO] == {"TREC 8": 262, "gov2": 2555}
+    assert PUBLISHED_LOSSES[JACCARD] == {"TREC 8": 307, "gov2": 2605}
+
+
+def test_a_curve_dominates_points_below_and_to_the_right():
+    line = [(0, 0), (10, 5), (20, 15)]
+    assert dominated(line, [(10, 5), (15, 9), (30, 15)]) == [True, True, True]
+    assert dominated(line, [(5, 5), (15, 11), (30, 15.1)]) == [False, False, False]
+
+
+class Stub:
+    """A collection of which all is known: a run is the change of AP of each query."""
+
+    ready = type("Ready", (), {"name": "one"})
+    plain = np.zeros(40)
+
+    def ap(self, run):
+        return 0.5 + run
+
+    def change(self, run):
+        return run
+
+    def hurt(self, run):
+        return run < 0
+
+    def lost(self, run, depth):
+        return 1.0 * (run < 0)
+
+
+class Straight:
+    """A curve through points."""
+
+    def __init__(self, *points):
+        self.points = points
+
+    def line(self, at):
+        return [(0.0, 0.0), *self.points]
+
+
+def test_verdicts_of_curves(data):
+    n = np.arange(40)
+    good, poor = np.where(n < 2, -0.1, 0.2), np.where(n < 14, -0.1, 0.15)
+    steep, flat = Straight((5, 8), (9, 15)), Straight((6, 4), (30, 9))
+    bench = Bench(data, {"at": 0.5, "shares": [0.0, 0.5, 1.0]})
+    runs = {LOO: [good], JACCARD: [poor], TAT: [poor], RM3: [poor]}
+    found = {LOO: [steep], JACCARD: [flat], TAT: [flat], RM3: [flat]}
+    held = claims(bench, [Stub()], runs, found)
+    assert [claim.verdict for claim in held] == [HOLDS] * 7
+    turned = {LOO: [poor - 0.1], JACCARD: [good], TAT: [good], RM3: [good]}
+    curves = {LOO: [flat], JACCARD: [steep], TAT: [steep], RM3: [steep]}
+    failed = claims(bench, [Stub()], turned, curves)
+    assert [claim.verdict for claim in failed] == [FAILS] * 7
+    # What is equal is not above, nor below.
+    same = claims(bench, [Stub()], {way: [good] for way in runs}, {way: [steep] for way in runs})
+    verdicts = [claim.verdict for claim in same]
+    assert verdicts == [FAILS, FAILS, FAILS, HOLDS, HOLDS, FAILS, FAILS]
+
+
+def test_losses_add_up_to_r_loss(ready):
+    judged = of_collection(ready, 1)
+    for how in ("rm3(docs=3)", "robust(docs=5,share=1)"):
+        run = judged.run(how)
+        risk = measure_risk(judged.plain, run, judged.qrels, measures="AP", depths=(20, 5))
+        assert [loss.lost for loss in risk.losses] == [judged.lost(run, d).sum() for d in (20, 5)]
+        assert risk.changes.hurt == judged.hurt(run).sum()
+        assert np.isclose(risk.percent, 100 * judged.change(run).mean())
+
+
+def test_parameters_are_chosen_on_other_folds():
+    good, risky = np.array([0.1, 0.1, 0.1]), np.array([0.9, 0.9, -0.5])
+    everywhere = np.ones(3, bool)
+    assert pick([[good], [risky]], 0.0, lambda n: everywhere) == 1
+    assert pick([[good], [risky]], 5.0, lambda n: everywhere) == 0
+    assert pick([[good], [risky]], 5.0, lambda n: np.arange(n) < 2) == 1
+
+
+def test_one_setting(data, tmp_path):
+    grids = {"rm3": ["rm3(docs=3)", "rm3(docs=5)"]}
+    defaults = {"rm3": "rm3", "robust loo": "robust"}
+    result = run(
+        data, "one-setting", tmp_path, sets=["tiny"], grids=grids, defaults=defaults, folds=2
+    )
+    assert len(result.tables) == 4
+    assert [row.name for row in result.tables[0].rows] == ["none", "rm3", "robust loo"]
+    assert "rm3: rm3(docs=" in result.tables[2].note
+    assert result.claims[0].verdict in (HOLDS, FAILS)
+
+
+def test_names_of_categories_are_queries(ready):
+    judged = of_names(ready, "category", least=5, last=True, threads=1)
+    assert sorted(query.text for query in judged.queries) == ["air", "sea", "war"]
+    assert all(len(judged.qrels.relevant(query.qid)) == 30 for query in judged.queries)
+    whole = of_names(ready, "category", least=5, last=False, threads=1)
+    assert sorted(query.text for query in whole.queries) == ["all air", "all sea", "all war"]
+    assert not of_names(ready, "category", least=31, last=True, threads=1).queries
+
+
+def test_names(data, tmp_path):
+    defaults = {"rm3": "rm3", "robust loo": "robust"}
+    result = run(data, "names", tmp_path, labels={"tiny": "category"}, defaults=defaults)
+    assert [table.columns[0] for table in result.tables] == ["tiny", "mean gain, %"]
+    empty = run(data, "names", tmp_path, labels={"tiny": "nothing"}, defaults=defaults)
+    assert empty.claims[0].verdict == UNTESTABLE
+
+
+def test_the_sign_test():
+    assert sign_test(0, 0) == 1
+    assert sign_test(1, 9) < 0.05 < sign_test(4, 6)
+
+
+def test_settings_are_plain_values():
+    for one in PAPER.experiments:
+        assert json.loads(json.dumps(dict(one.setting))) == one.setting
+        assert {*one.quick} <= {*one.setting}
+
+
+def test_a_bench_of_few_collections_says_so(data):
+    bench = Bench(data, {"sets": ["tiny", "absent"]})
+    assert bench.there(bench["sets"]) == ["tiny"]
