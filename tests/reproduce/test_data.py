@@ -1,6 +1,7 @@
 import pytest
 
 from likewise.errors import UsageError
+from likewise.records import Document
 from likewise.reproduce.data import DOCSTRINGS, Data
 
 from .made_up import NOTES, write_collection
@@ -37,6 +38,20 @@ def test_a_collection_is_indexed_once(folder, tmp_path):
     assert first.open("notes") is ready
     assert Data(folder, tmp_path / "work", watch=said.append).open("notes").snapshot.n_docs == 4
     assert said == ["indexing notes"]
+
+
+def test_an_index_that_was_broken_off_is_made_again(folder, tmp_path):
+    data = Data(folder, tmp_path / "work")
+
+    def broken():
+        yield Document("1", text="one")
+        raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        data.indexed("mine", broken, what="mine")
+    whole = [Document("1", text="one"), Document("2", text="two")]
+    assert data.indexed("mine", lambda: whole, what="mine").n_docs == 2
+    assert data.indexed("mine", broken, what="mine").n_docs == 2
 
 
 def test_queries_without_anything_relevant_are_left_out(folder, tmp_path):

@@ -6,7 +6,7 @@ is there on every machine. Each is indexed once, beside the results, under a has
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from functools import cached_property
 from hashlib import blake2b
@@ -19,7 +19,7 @@ from likewise.collection.writer import build
 from likewise.errors import UsageError
 from likewise.evaluate.queries import read_queries
 from likewise.evaluate.trec import Qrels, read_qrels
-from likewise.records import Query
+from likewise.records import Document, Query
 from likewise.sources import open_source
 
 DOCSTRINGS = "docstrings"
@@ -107,17 +107,27 @@ class Data:
                 where = self.folder or "what is there without --data"
                 raise UsageError(f"there is no collection {name!r} in {where}")
             corpus = self._corpus(name)
-            index = (
-                self.work / f"{name.replace(':', '-').replace('/', '-')}-{self.hash_of(name)}.lw"
+            plain = name.replace(":", "-").replace("/", "-")
+            source = corpus or (name if name.startswith("ir:") else f"{name}:")
+            snapshot = self.indexed(
+                f"{plain}-{self.hash_of(name)}", lambda: open_source(source), what=name
             )
-            if not (index / "manifest.json").exists():
-                self._watch(f"indexing {name}")
-                source = open_source(corpus or (name if name.startswith("ir:") else f"{name}:"))
-                self.work.mkdir(parents=True, exist_ok=True)
-                build(index, source, overwrite=True)
             folder = corpus.parent if corpus is not None else None
-            self._opened[name] = Ready(name, folder, open_snapshot(index))
+            self._opened[name] = Ready(name, folder, snapshot)
         return self._opened[name]
+
+    def indexed(
+        self, key: str, documents: Callable[[], Iterable[Document]], *, what: str
+    ) -> Snapshot:
+        """Open the index of documents that is kept under a key, made first if there is none."""
+        index, aside = self.work / f"{key}.lw", self.work / f"{key}.new"
+        if not index.exists():
+            self._watch(f"indexing {what}")
+            self.work.mkdir(parents=True, exist_ok=True)
+            # Aside, and then renamed: a run that was broken off leaves no part of an index.
+            build(aside, documents(), overwrite=True)
+            aside.rename(index)
+        return open_snapshot(index)
 
     def _corpus(self, name: str) -> Path | None:
         if self.folder is None or name.startswith("ir:"):

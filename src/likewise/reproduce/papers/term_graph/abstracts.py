@@ -10,8 +10,6 @@ from typing import Any, NamedTuple
 import numpy as np
 import orjson
 
-from likewise.collection.snapshot import open_snapshot
-from likewise.collection.writer import build
 from likewise.records import Document
 from likewise.reproduce.bench import Bench
 from likewise.reproduce.data import Ready
@@ -66,10 +64,7 @@ def _records(path: Path) -> list[Paper]:
 
 
 def _indexed(bench: Bench, named: str, papers: Iterable[Paper]) -> Ready:
-    folder = bench.data.work / f"{NAME}-{bench.data.hash_of(NAME)}-{named}.lw"
-    if not (folder / "manifest.json").exists() or open_snapshot(folder).n_docs == 0:
-        bench.say("indexing abstracts")
-        bench.data.work.mkdir(parents=True, exist_ok=True)
-        documents = (Document(one["id"], one["title"], one["abstract"]) for one in papers)
-        build(folder, documents, overwrite=True)
-    return Ready(f"abstracts of {NAME}", None, open_snapshot(folder))
+    documents = (Document(one["id"], one["title"], one["abstract"]) for one in papers)
+    key = f"{NAME}-{bench.data.hash_of(NAME)}-{named}"
+    snapshot = bench.data.indexed(key, lambda: documents, what="abstracts")
+    return Ready(f"abstracts of {NAME}", None, snapshot)
