@@ -311,8 +311,9 @@ def test_fit_reports_and_takes_a_name(call, seas):
     assert "terms of 40 documents, 9 bytes a document" in out
     seas.refresh()
     assert seas.info()["kernels"] == ["klsa", "five"]
-    assert seas.rows().stored.space.n_axes == 5
-    assert seas.rows("klsa").stored.space.n_axes > 5
+    # Where no model is named it stays the one called klsa.
+    assert seas.rows("five").stored.space.n_axes == 5
+    assert seas.rows().stored.space.n_axes > 5
     for model in ("klsa", "five"):
         code, out, _ = call("search", "wing", "--smooth", f"klsa(model={model})", "--json")
         assert json.loads(out)["method"] == f"bm25 >> klsa(model={model})"

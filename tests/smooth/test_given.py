@@ -7,6 +7,7 @@ from hypothesis import strategies as st
 from scipy import sparse
 from threadpoolctl import threadpool_limits
 
+import likewise as lw
 from likewise.collection.snapshot import open_snapshot
 from likewise.collection.writer import Writer
 from likewise.errors import DamagedError, UsageError
@@ -332,3 +333,21 @@ def test_documents_without_a_vector_have_no_row(make, draw, features):
     assert not found[1::2].any()
     _, u = leading((features[::2] @ features[::2].T).astype(np.float64), 4)
     check_rows(found[::2], u, coded=True)
+
+
+def test_another_text_under_the_same_id_has_no_row(tmp_path):
+    documents = [
+        {"id": str(i), "text": text} for i, text in enumerate(["wing flutter", "wing lift", "heat"])
+    ]
+    c = lw.index(documents, to=tmp_path / "c.lw", model=None)
+    c.fit_kernel(gram=bag_kernel_of_words, axes=2)
+    before = c.rows("klsa").stored.of(np.arange(3))
+    assert before.any(axis=1).all()
+    c.add([{"id": "1", "text": "chocolate cake"}], replace=True)
+    now = c.rows("klsa").stored
+    [doc] = c.snapshot.find_docs(["1"])
+    assert not now.of(np.array([doc])).any()
+
+
+def bag_kernel_of_words(a, b):
+    return [[float(len({*x.split()} & {*y.split()})) for y in b] for x in a]

@@ -118,12 +118,20 @@ def test_an_index_only_proposes(kinds, monkeypatch):
     for allowed in (None, masks, few):
         one = plain.nearest(point, 20, allowed=allowed)
         other = search.nearest(point, 20, allowed=allowed)
-        if allowed is not masks:
-            assert np.array_equal(one.docs, other.docs)
-            assert np.array_equal(one.scores, other.scores)
+        assert np.array_equal(one.docs, other.docs)
+        assert np.array_equal(one.scores, other.scores)
         assert len(np.unique(other.docs)) == len(other.docs)
         if allowed is not None:
             assert np.concatenate(allowed)[other.docs].all()
+    # A filter that leaves out what is nearest.
+    far = np.ones(kinds.n_slots, np.bool_)
+    far[plain.nearest(point, 100).docs] = False
+    masks = np.split(far, kinds.bases[1:-1])
+    asked = [*finder.asked]
+    assert np.array_equal(
+        plain.nearest(point, 20, allowed=masks).docs, search.nearest(point, 20, allowed=masks).docs
+    )
+    finder.asked[:] = asked
     # More is asked of it where much is not allowed, and nothing where nearly all is not.
     assert len(finder.asked) == 2
     assert finder.asked[1] >= 2 * finder.asked[0] - 2

@@ -7,6 +7,7 @@ import pytest
 from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
 
+import likewise as lw
 from likewise.collection.snapshot import open_snapshot
 from likewise.collection.writer import Writer
 from likewise.errors import UsageError
@@ -15,7 +16,7 @@ from likewise.retrieve.models import BM25, TFIDF, InnerProduct, QueryLikelihood,
 from likewise.retrieve.search import Retriever
 from likewise.smooth.search import RowSearch
 from likewise.smooth.space import KLSA, fit_space
-from likewise.smooth.stage import AS_RANKED, LOWEST, Smooth, Smoothing, read_smoothing
+from likewise.smooth.stage import AS_RANKED, DEPTH, LOWEST, Smooth, Smoothing, read_smoothing
 from likewise.smooth.store import StoredRows
 from likewise.stages.retrieval import Retrieve
 from likewise.stages.stage import Answered, Cut, Stage
@@ -402,3 +403,47 @@ def test_smoothings_print_as_they_are_read(text):
     how = read_smoothing(text)
     assert str(how) == text
     assert read_smoothing(how) is how
+
+
+def test_a_filter_holds_however_stages_are_put_together(tmp_path):
+    documents = [
+        {"id": f"{kind}{i}", "text": f"wing flutter {word} {word}", "kind": kind}
+        for kind in "ab"
+        for i, word in enumerate(["speed", "body", "mach", "panel", "shock", "lift"])
+    ]
+    c = lw.index(documents, to=tmp_path / "c.lw", model=None, smooth="klsa(axes=3)")
+    bm25, ql = (c.retrieve(name, where="kind=a") for name in ("bm25", "ql"))
+    last = c.smooth("klsa(share=0.9)")
+    for stage in (bm25 >> Cut(2) >> last, bm25 >> (Cut(2) >> last), lw.fuse(bm25, ql) >> last):
+        [answered] = stage("wing speed")
+        ids = c.snapshot.doc_ids(answered.ranking.docs)
+        assert len(ids) > 2
+        assert {doc_id[0] for doc_id in ids} == {"a"}
+    [answered] = (lw.fuse(bm25, c.retrieve("ql")) >> last)("wing speed")
+    assert {doc_id[0] for doc_id in c.snapshot.doc_ids(answered.ranking.docs)} == {"a", "b"}
+
+
+def test_the_first_answers_do_not_depend_on_how_many_are_asked_for(tmp_path):
+    words = ["flutter", "wing", "speed", "mach", "body", "shock", "lift", "panel"]
+    rng = np.random.default_rng(0)
+    documents = [
+        {"id": str(i), "text": " ".join(rng.choice(words, 12, p=np.arange(1, 9) / 36))}
+        for i in range(DEPTH * 2)
+    ]
+    c = lw.index(documents, to=tmp_path / "c.lw", model=None, smooth="klsa(axes=4)")
+    for method in ("bm25", "ql", "ql-jm", "tfidf"):
+        few, many = (
+            c.retrieve(method, k=k, smooth="klsa")("wing flutter mach")[0].ranking
+            for k in (10, DEPTH * 2)
+        )
+        assert few.docs.tolist() == many.docs[:10].tolist()
+        assert few.scores.tolist() == many.scores[:10].tolist()
+
+
+@pytest.mark.parametrize(
+    "bad", [{"docs": True}, {"docs": 1.5}, {"docs": -1}, {"share": "a"}, {"share": 2}, {"by": "x"}]
+)
+def test_options_of_the_wrong_kind_are_refused(bad):
+    with pytest.raises(UsageError, match="klsa"):
+        Smoothing(**bad)
+    assert Smoothing(docs=np.int64(3)).docs == 3

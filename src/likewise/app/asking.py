@@ -101,7 +101,7 @@ class Asking(Relating):
         """
         if smooth is None or _is_none(smooth):
             return self._searched(method, k, expand, self.allowed(where), threads)
-        from likewise.smooth.stage import DEPTH
+        from likewise.smooth.stage import DEPTH, FLOOR_DEPTH
 
         how = _smoothing(smooth)
         if _named(method) in BY_LIKENESS or _is_near(method):
@@ -111,7 +111,9 @@ class Asking(Relating):
             )
         allowed = self.allowed(where)
         smoothing = self._smoothing(how, k, allowed, threads)
-        return self._searched(method, max(k, DEPTH), expand, allowed, threads) >> smoothing
+        is_log = self.retriever(cast("str | Model", method)).model.is_log
+        deep = max(k, FLOOR_DEPTH if is_log else DEPTH)
+        return self._searched(method, deep, expand, allowed, threads) >> smoothing
 
     def expand(
         self,

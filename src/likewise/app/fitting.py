@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeGuard
@@ -67,7 +68,10 @@ def fit_where_possible(
     """Fit a model as part of indexing; documents without words simply have none."""
     snapshot = open_snapshot(folder)
     if snapshot.n_tokens and (config.notation != "klsa" or _has_searched(snapshot)):
-        fit_stored(folder, config, threads=threads, watch=watch, on_doc=on_doc)
+        from likewise.smooth.space import NothingToFit
+
+        with suppress(NothingToFit):
+            fit_stored(folder, config, threads=threads, watch=watch, on_doc=on_doc)
 
 
 def keep_up(writer: Writer, *, threads: int = 0, on_doc: DocWatch | None = None) -> None:
@@ -179,7 +183,14 @@ def fit_kernel_stored(
         raise UsageError("a kernel is given by features or by a function (gram), not by both")
     if ids is not None and (features is None or _in_field(features)):
         raise UsageError("ids name the documents of features that stand in no field")
+    if gram is not None and not callable(gram):
+        raise UsageError(f"gram is a function of two lists of texts, not {gram!r}")
+    own = features is not None or gram is not None
+    if own and config.kernel != type(config).kernel:
+        raise UsageError(f"{config}: its kernel is of words; features and functions are their own")
     snapshot, stored_as = open_snapshot(folder), name or config.notation
+    if set(stored_as) & set(",()="):
+        raise UsageError(f"{stored_as!r}: a name has no commas, parentheses or = in it")
     space: AnySpace
     with Writer(folder) as writer:
         # Not after minutes of fitting.

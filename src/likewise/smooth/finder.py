@@ -23,6 +23,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from likewise.collection.files import ArrayWriter, map_array
+from likewise.collection.snapshot import DERIVED
 from likewise.collection.writer import Writer
 from likewise.compiled import Bytes, Floats, Int, Ints, kernel
 from likewise.errors import DamagedError
@@ -102,6 +103,9 @@ def open_finder(stored: StoredRows) -> RowFinder | None:
     if stored.entry is None:
         return None
     for entry in stored.collection.derived(FINDER, model=stored.entry.folder):
+        # A writer may have removed it after the collection was opened.
+        if not (stored.collection.folder / DERIVED / entry.folder).exists():
+            continue
         names = [segment.entry.name for segment in stored.collection.segments]
         covered = [names.index(name) for name in entry.segments]
         folder = stored.collection.derived_folder(entry)

@@ -14,11 +14,13 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from dataclasses import field as filled
 from functools import cached_property
+from hashlib import blake2b
 from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
+from likewise.collection.build import content
 from likewise.collection.manifest import KERNEL
 from likewise.collection.snapshot import Snapshot
 from likewise.compiled import Doubles, Floats, Ints
@@ -27,6 +29,7 @@ from likewise.models.lanczos import slabs
 from likewise.models.vectors import Kept, Vectors, field_rows, hashes
 from likewise.neighbours.coded import Coded, encode
 from likewise.smooth.space import KLSA, fold, n_axes, without_noise
+from likewise.text.analysis import encode as encode_text
 
 _CHUNK = 4096
 # Features wider than this are refused.
@@ -39,8 +42,8 @@ _LEAST_SHARE, NEGATIVE = 1e-6, 1e-4
 class GivenSpace:
     """Rows of documents by a kernel that the user gave.
 
-    `kept` are rows by document id. Where features stand in a `field` of the documents, rows are
-    worked out from it by the `basis` instead, which is V; else that has no rows.
+    `kept` are rows by document id and text. Where features stand in a `field` of the documents,
+    rows are worked out from it by the `basis` instead, which is V; else that has no rows.
     """
 
     kind: ClassVar[str] = KERNEL
@@ -66,7 +69,7 @@ class GivenSpace:
         if self.field:
             features = field_rows(collection, docs, self.field, len(self.basis))
             return _fold(features, self._scaled, self.values)
-        return self.kept.of(collection.doc_ids(docs))
+        return self.kept.of(keys_of(collection, docs))
 
 
 # Features
@@ -115,7 +118,7 @@ def fit_features(
     kept = keep_rows([], iter(()), len(values))
     if not field:
         rows = (_fold(vectors.rows[at : at + _CHUNK], scaled, values) for at in range(0, n, _CHUNK))
-        kept = keep_rows(collection.doc_ids(vectors.docs), rows, len(values))
+        kept = keep_rows(keys_of(collection, vectors.docs), rows, len(values))
     return GivenSpace(
         name=name or config.notation,
         basis=axes,
@@ -160,6 +163,15 @@ def real_axes(values: Doubles, turns: Doubles, n: int) -> tuple[Doubles, Doubles
     return values, np.ascontiguousarray(turns * np.where(largest < 0, -1.0, 1.0))
 
 
+def keys_of(collection: Snapshot, docs: Ints) -> list[str]:
+    """Give what rows are kept by: ids with texts, so that another text under an id has no row."""
+    out = []
+    for document in map(collection.document, docs.tolist()):
+        digest = blake2b(encode_text(content(document)), digest_size=8)
+        out.append(f"{document.id}\0{digest.hexdigest()}")
+    return out
+
+
 def draw_docs(n: int, config: KLSA) -> Ints:
     """Draw the rows that axes are made from."""
     if not config.docs or config.docs >= n:
@@ -168,16 +180,16 @@ def draw_docs(n: int, config: KLSA) -> Ints:
     return np.sort(chosen)
 
 
-def keep_rows(doc_ids: Sequence[str], parts: Iterator[NDArray[Any]], width: int) -> Kept:
-    """Keep rows by the ids of their documents, at a byte a coordinate; zeros are left out."""
-    codes = np.empty((len(doc_ids), width), np.int8)
-    scales = np.empty(len(doc_ids), np.float32)
+def keep_rows(given_keys: Sequence[str], parts: Iterator[NDArray[Any]], width: int) -> Kept:
+    """Keep rows by the keys of their documents, at a byte a coordinate; zeros are left out."""
+    codes = np.empty((len(given_keys), width), np.int8)
+    scales = np.empty(len(given_keys), np.float32)
     at = 0
     for part in parts:
         inside = slice(at, at + len(part))
         codes[inside], scales[inside] = encode(part.astype(np.float32))
         at += len(part)
-    keys = hashes(doc_ids)
+    keys = hashes(given_keys)
     order = np.argsort(keys, kind="stable")
     order = order[scales[order] > 0]
     return Kept(keys[order], Coded(codes[order], scales[order]))

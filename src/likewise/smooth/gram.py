@@ -20,6 +20,7 @@ from likewise.smooth.given import (
     GivenSpace,
     draw_docs,
     keep_rows,
+    keys_of,
     leading_axes,
     real_axes,
     settings_of,
@@ -65,7 +66,7 @@ def fit_gram(
             _project(function, block, texts, turns / values) for block in _read(collection, others)
         )
         kept = keep_rows(
-            collection.doc_ids(np.concatenate([drawn, others])),
+            keys_of(collection, np.concatenate([drawn, others])),
             (scale * part for part in _chain(turns, rows)),
             len(values),
         )

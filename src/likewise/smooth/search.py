@@ -63,9 +63,14 @@ class RowSearch:
         if n and self._indexed and self._finder is not None:
             share = sum(int(mask.sum()) for mask in live) / max(self.collection.n_slots, 1)
             if share >= _FEW:
-                listed = self._finder.segments
-                for i, rows in self._finder.propose(point, int(np.ceil(n / share))):
-                    found.append(rows[live[i][rows]] + bases[i])
+                wanted = self._finder.propose(point, int(np.ceil(n / share)))
+                proposed = np.unique(
+                    np.concatenate([rows[live[i][rows]] + bases[i] for i, rows in wanted])
+                )
+                # Of the best of all, those that may be answers are the best of these, if there
+                # are enough: a filter may leave few of what is like the first documents.
+                if len(proposed) >= n:
+                    listed, found = self._finder.segments, [proposed]
         for i, (codes, scales) in enumerate(self.stored.segments):
             if i in listed:
                 continue
@@ -77,8 +82,7 @@ class RowSearch:
                 least = np.partition(scores, len(scores) - n)[len(scores) - n]
                 rows = np.flatnonzero(scores >= least - self._error(i, point))
             found.append(rows + bases[i])
-        docs = np.concatenate(found)
-        return np.unique(docs) if len(listed) else docs
+        return np.concatenate(found)
 
     def _error(self, segment: int, point: Floats) -> float:
         """Bound how far two scanned scores of a segment are from being compared rightly."""

@@ -11,6 +11,7 @@ import os
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import asdict, dataclass, field
 from functools import cached_property
+from numbers import Integral
 from typing import Any, ClassVar
 
 import numpy as np
@@ -34,6 +35,10 @@ _ALL_TERMS = 50_000
 _NOISE = 1e-5
 
 
+class NothingToFit(UsageError):
+    """Documents that no kernel tells apart: one alone, or all without words."""
+
+
 @dataclass(frozen=True)
 class KLSA:
     """Kernel LSA (Park, Ramamohanarao 2009): the leading axes of documents under a kernel.
@@ -50,6 +55,11 @@ class KLSA:
     notation: ClassVar[str] = "klsa"
 
     def __post_init__(self) -> None:
+        numbers = (self.axes, self.docs, self.iterations, self.seed)
+        if not all(isinstance(one, Integral) and not isinstance(one, bool) for one in numbers):
+            raise UsageError(f"{self}: axes, docs, iterations and seed are whole numbers")
+        if not isinstance(self.kernel, str):
+            raise UsageError(f"klsa needs the name of a kernel, not {self.kernel!r}")
         if self.iterations < 1 or min(self.axes, self.docs, self.seed) < 0:
             raise UsageError(
                 f"{self}: iterations must be at least 1, axes, docs and seed at least 0"
@@ -168,7 +178,9 @@ def fit_space(
     per_term = Plan(1, axes, config.iterations).row_bytes
     limit = max(memory * 3 // 4 // per_term, 1)
     vocabulary = _choose_terms(collection, doc_freqs, len(docs), limit)
-    nothing = UsageError(f"{collection.folder} has no words that tell documents apart by {kernel}")
+    nothing = NothingToFit(
+        f"{collection.folder} has no words that tell documents apart by {kernel}"
+    )
     if len(vocabulary) == 0:
         raise nothing
     shares = term_freqs[vocabulary.terms] / max(n_tokens, 1)

@@ -17,6 +17,7 @@ from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from dataclasses import dataclass
+from numbers import Integral, Real
 from typing import ClassVar, NamedTuple
 
 import numpy as np
@@ -27,12 +28,16 @@ from likewise.errors import UsageError
 from likewise.records import Query, Ranking
 from likewise.retrieve.explain import Part
 from likewise.smooth.search import RowSearch
+from likewise.stages.fusion import Fuse
 from likewise.stages.stage import Answered, Chain, Stage
 
 BY, SCALES = ("rank", "score"), ("max", "raw")
 # So many of the documents that are most like the first are scored by both parts, beside all that
 # were ranked. Where everything that matches was ranked, the best so many are those of all.
 DEPTH = 200
+# Logarithms count from the lowest of so many, whatever is asked for, so that the first answers to
+# few and to many are the same: rankings of them are to be as deep.
+FLOOR_DEPTH = 1000
 AS_RANKED, LOWEST = "(as ranked before)", "(lowest score)"
 
 
@@ -40,8 +45,9 @@ AS_RANKED, LOWEST = "(as ranked before)", "(lowest score)"
 class Smoothing:
     """How a ranking is smoothed.
 
-    `docs` is the paper's z, how many of the first documents count (0: all that were ranked), and
-    `share` its λ; `model` is the kernel model, "" the one fitted last. The paper's own is
+    `docs` is the paper's z, how many of the first documents count (0: all that were ranked, which
+    goes with k), and `share` its λ; `model` is the kernel model, "" the one called "klsa", else the
+    one fitted last. The paper's own is
     `klsa(docs=1,share=0.9,by=score,scale=raw)`.
     """
 
@@ -53,9 +59,10 @@ class Smoothing:
     notation: ClassVar[str] = "klsa"
 
     def __post_init__(self) -> None:
-        if not isinstance(self.docs, int) or self.docs < 0:
-            raise UsageError(f"klsa needs docs of 0 (all) or more, not {self.docs}")
-        if not 0 <= self.share <= 1:
+        whole = isinstance(self.docs, Integral) and not isinstance(self.docs, bool)
+        if not whole or self.docs < 0:
+            raise UsageError(f"klsa needs docs of 0 (all) or more, not {self.docs!r}")
+        if not isinstance(self.share, Real) or not 0 <= self.share <= 1:
             raise UsageError(f"klsa needs share from 0 (as it was) to 1, not {self.share}")
         for name, value, known in (("by", self.by, BY), ("scale", self.scale, SCALES)):
             if value not in known:
@@ -175,7 +182,7 @@ class Smooth(Stage):
         ]
         [score] = self._scores(_earlier(query), spread, np.array([doc])).tolist()
         # What counts as nothing has no parts: the stage before may have given it less.
-        if score > spread.floor or doc in spread.ranking.docs:
+        if score > spread.floor:
             before = self._parts_before(_earlier(query), doc, score)
             parts += [Part(name, part * kept) for name, part in before]
             parts.append(Part(LOWEST, -spread.floor * kept))
@@ -209,7 +216,7 @@ class Smooth(Stage):
         scores = ranking.scores.astype(np.float64)
         if not np.isfinite(scores).all():
             raise UsageError(f"{self} smooths finite scores only, and the stage before gave others")
-        floor = min(float(scores.min()), 0.0)
+        floor = min(float(scores[:FLOOR_DEPTH].min()), 0.0)
         if float(scores.max()) == floor:
             # All are as low as the lowest, and yet they were ranked: each counts one.
             floor -= 1.0
@@ -258,7 +265,7 @@ class Smooth(Stage):
         order = np.argsort(ranking.docs, kind="stable")
         places = np.minimum(np.searchsorted(ranking.docs[order], docs), len(order) - 1)
         ranked = ranking.docs[order[places]] == docs
-        scores = np.where(ranked, ranking.scores[order[places]], floor)
+        scores = np.where(ranked, np.maximum(ranking.scores[order[places]], floor), floor)
         if self._before is not None and not ranked.all():
             told = self._before.score(query, docs[~ranked])
             if told is not None:
@@ -279,8 +286,14 @@ def _earlier(query: Query) -> Query:
 
 
 def _filter_of(stage: Stage) -> Sequence[Bools] | None:
-    """Give the filter of the last search of a stage."""
+    """Give the filter of the last search of a stage; of fused ones what any lets through."""
     for part in reversed(stage.stages if isinstance(stage, Chain) else (stage,)):
+        if isinstance(part, Fuse):
+            filters = [_filter_of(one) for one in part.stages]
+            given = [one for one in filters if one is not None]
+            if len(given) < len(filters):
+                return None
+            return [np.logical_or.reduce(masks) for masks in zip(*given, strict=True)]
         if hasattr(part, "allowed"):
             found: Sequence[Bools] | None = part.allowed
             return found

@@ -25,10 +25,16 @@ from likewise.collection.files import (
     write_bytes,
 )
 from likewise.collection.manifest import KERNEL, DerivedEntry, Manifest, ModelEntry
-from likewise.collection.snapshot import MODELS, Snapshot, open_snapshot
+from likewise.collection.snapshot import DERIVED, MODELS, Snapshot, open_snapshot
 from likewise.collection.writer import Writer
 from likewise.compiled import Floats, Ints
-from likewise.errors import DamagedError, FormatError, StorageError, UsageError
+from likewise.errors import (
+    CollectionError,
+    DamagedError,
+    FormatError,
+    StorageError,
+    UsageError,
+)
 from likewise.models.bags import Vocabulary
 from likewise.models.store import check_name
 from likewise.models.vectors import Kept
@@ -36,7 +42,7 @@ from likewise.neighbours.coded import Coded, Codes, decode, encode
 from likewise.smooth.finder import store_finder
 from likewise.smooth.given import GivenSpace
 from likewise.smooth.kernels import read_kernel
-from likewise.smooth.space import KernelSpace
+from likewise.smooth.space import KLSA, KernelSpace
 
 FORMAT = 1
 ROWS = "rows"
@@ -109,7 +115,8 @@ class StoredRows:
     def _segment(self, i: int) -> Coded:
         segment, width = self.collection.segments[i], self.space.n_axes
         derived = self._found.get(segment.entry.name)
-        if derived is None:
+        # A writer may have removed it after the collection was opened; the segment is mapped.
+        if derived is None or not (self.collection.folder / DERIVED / derived.folder).exists():
             parts = list(self.coded(i)) or [encode(np.empty((0, width), np.float32))]
             return Coded(*(np.concatenate(arrays) for arrays in zip(*parts, strict=True)))
         folder = self.collection.derived_folder(derived)
@@ -125,22 +132,25 @@ def stored_kernels(manifest: Manifest) -> list[ModelEntry]:
 
 
 def find_kernel(collection: Snapshot, name: str = "") -> ModelEntry:
-    """Find the entry of a kernel model, or raise; without a name the one that was fitted last."""
+    """Find the entry of a kernel model, or raise.
+
+    Without a name it is the one called "klsa", and where there is none the one fitted last.
+    """
     entries = stored_kernels(collection.manifest)
     if not entries:
         raise UsageError(
             f"{collection.folder} has no kernel model; fit one with: likewise fit "
             f"{collection.folder} --model klsa"
         )
-    for entry in reversed(entries):
-        if name in ("", entry.name):
-            return entry
+    named = [entry for entry in entries if entry.name == (name or KLSA.notation)]
+    if named or not name:
+        return (named or entries)[-1]
     known = ", ".join(entry.name for entry in entries)
     raise UsageError(f"no kernel model {name!r} in {collection.folder}; there is {known}")
 
 
 def open_rows(collection: Snapshot, name: str = "") -> StoredRows:
-    """Open the rows of documents by a kernel model; without a name the one fitted last."""
+    """Open the rows of documents by a kernel model (see `find_kernel`)."""
     entry = find_kernel(collection, name)
     return StoredRows(collection, load_space(collection, entry), entry)
 
@@ -210,6 +220,11 @@ def _write(space: AnySpace, folder: Path) -> None:
 def load_space(collection: Snapshot, entry: ModelEntry) -> AnySpace:
     """Load a kernel model, memory-mapped, after its files were seen to be whole."""
     folder = collection.folder / MODELS / entry.folder
+    if not folder.exists():
+        raise CollectionError(
+            f"{collection.folder} has changed since it was opened: the model {entry.name!r} was "
+            "replaced or dropped; open it again, or refresh()"
+        )
     for file, expected in entry.files.items():
         check = check_content if expected.size <= _CHECKED_AT_OPEN else check_size
         check(folder / file, expected)

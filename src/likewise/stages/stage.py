@@ -56,8 +56,10 @@ class Stage:
                     "the collection's `expand`"
                 )
             other = Each(other)
-        first, *others = _parts(other)
-        return Chain((*_parts(self), first.after(self), *others))
+        chained = _parts(self)
+        for part in _parts(other):
+            chained = (*chained, part.after(Chain(chained) if len(chained) > 1 else chained[0]))
+        return Chain(chained)
 
 
 class Chain(Stage):

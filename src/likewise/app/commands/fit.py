@@ -65,12 +65,12 @@ def register(commands: Commands) -> None:
     fit.add_argument("--drop", action="store_true", help="remove the model of this name")
     fit.add_argument("--continue", dest="go_on", action="store_true", help="from where it stands")
     group = fit.add_argument_group("what it is fitted on")
-    group.add_argument("--docs", type=whole, default=0, metavar="N", help="a sample (default: all)")
+    group.add_argument("--docs", type=whole, metavar="N", help="a sample (0: all)")
     group.add_argument(
-        "--min-df", type=positive, default=4, metavar="N", help="terms in N documents (default 4)"
+        "--min-df", type=positive, metavar="N", help="terms in N documents (default 4)"
     )
     group.add_argument(
-        "--max-df", type=float, default=1.0, metavar="SHARE", help="and at most this share of them"
+        "--max-df", type=float, metavar="SHARE", help="and at most this share of them"
     )
     group.add_argument("--seed", type=whole, default=0, metavar="N", help="of every random choice")
     group = fit.add_argument_group("vectors from elsewhere")
@@ -89,8 +89,11 @@ def _fit(options: argparse.Namespace) -> None:
     if options.drop:
         _drop(options, config)
         return
-    if not 0 < options.max_df <= 1:
-        raise UsageError(f"--max-df is a share, above 0 and up to 1, not {options.max_df}")
+    max_df = 1.0 if options.max_df is None else options.max_df
+    if not 0 < max_df <= 1:
+        raise UsageError(f"--max-df is a share, above 0 and up to 1, not {max_df}")
+    if config.notation == "klsa" and (options.min_df or options.max_df):
+        raise UsageError("--min-df and --max-df choose terms for topics; klsa takes all that recur")
     name = options.name or config.notation
     fitted = _Sweeps(getattr(config, "sweeps", 0))
     with Progress("fit", unit="steps", quiet=options.quiet) as progress:
@@ -104,7 +107,7 @@ def _fit(options: argparse.Namespace) -> None:
             options.collection,
             config,
             name=name,
-            sample=Sample(options.docs, options.min_df, options.max_df, options.seed),
+            sample=Sample(options.docs or 0, options.min_df or 4, max_df, options.seed),
             threads=options.threads,
             go_on=options.go_on,
             watch=watch,
@@ -140,7 +143,7 @@ def _config(options: argparse.Namespace) -> Config | KLSA:
         if not size:
             raise UsageError(f"{config} has no number of topics to set")
         config = dataclasses.replace(config, **{size: options.topics})
-    if options.docs and "docs" in names:
+    if options.docs is not None and "docs" in names:
         config = dataclasses.replace(config, docs=options.docs)
     if options.seed and "seed" in names:
         config = dataclasses.replace(config, seed=options.seed)
