@@ -8,6 +8,7 @@ import pytest
 import likewise as lw
 from likewise.app.cli import main
 from likewise.like.ageing import ageing
+from likewise.smooth.space import weigh
 
 from .conftest import THEMES, documents
 
@@ -69,3 +70,36 @@ def test_the_command_line_says_so(fitted, tmp_path, capsys):
     assert "fit it again with: likewise fit" in capsys.readouterr().err
     assert main(["info", str(fitted.folder)]) == 0
     assert "20 documents added since it was fitted" in capsys.readouterr().out
+
+
+def test_a_kernel_model_ages_too(tmp_path, capsys):
+    c = lw.index(documents(), to=tmp_path / "c.lw", model=None, smooth="klsa(axes=4)")
+    assert c.ageing() == []
+    for i, words in enumerate(THEMES.values()):
+        c.add(texts(words, 10, seed=i))
+    [young] = c.ageing()
+    assert (young.model, young.config, young.new_documents) == ("klsa", "klsa(axes=4)", 30)
+    assert not young.aged
+    strange = tmp_path / "strange.jsonl"
+    strange.write_text("\n".join(json.dumps(document) for document in texts(STRANGE, 200, seed=9)))
+    assert main(["add", str(c.folder), str(strange), "--quiet"]) == 0
+    told = capsys.readouterr().err
+    assert f'fit it again with: likewise fit {c.folder} --model "klsa(axes=4)"' in told
+    c.refresh()
+    [old] = c.ageing()
+    assert old.aged
+    c.fit("klsa(axes=4)")
+    assert c.ageing() == []
+
+
+def test_what_lies_along_the_axes_is_a_share(tmp_path):
+    c = lw.index(documents(), to=tmp_path / "c.lw", model=None, smooth="klsa(axes=3)")
+    space = c.rows().stored.space
+    counts = c.snapshot.term_counts(c.snapshot.live_docs())
+    shares = space.captured(counts)
+    assert ((shares >= 0) & (shares <= 1 + 1e-5)).all()
+    # Of all features together the axes hold the sum of their squared values.
+    weighted = weigh(space.kernel, space.vocabulary, space.corpus, counts)
+    sums = np.cumsum([0.0, *np.square(weighted.weights, dtype=np.float64)])
+    whole = np.diff(sums[weighted.bounds])
+    assert (shares * whole).sum() == pytest.approx(np.square(space.values).sum(), rel=1e-4)

@@ -174,9 +174,10 @@ def fit_kernel_stored(
     `features`, with their `ids`, and `gram` are as in `Collection.fit_kernel`.
     """
     from likewise.collection.manifest import KERNEL
+    from likewise.like.ageing import store_fitness
     from likewise.models.store import check_name
     from likewise.models.vectors import read_vectors
-    from likewise.smooth.space import fit_space
+    from likewise.smooth.space import KernelSpace, fit_space
     from likewise.smooth.store import save_space, store_rows
 
     if features is not None and gram is not None:
@@ -208,6 +209,8 @@ def fit_kernel_stored(
         else:
             space = fit_space(snapshot, config, name=stored_as, threads=threads, watch=watch)
         save_space(writer, space)
+        if isinstance(space, KernelSpace):
+            store_fitness(writer, stored_as)
         store_rows(writer, stored_as, watch=on_doc)
     return space
 

@@ -247,8 +247,10 @@ class Collection(Asking):
             return []
         from likewise.like.ageing import ageing
         from likewise.models.store import document_models
+        from likewise.smooth.store import stored_kernels
 
-        models = document_models(self._snapshot.manifest)
+        manifest = self._snapshot.manifest
+        models = [*document_models(manifest), *stored_kernels(manifest)]
         found = (ageing(self._snapshot, entry.name) for entry in models)
         return [one for one in found if one is not None]
 

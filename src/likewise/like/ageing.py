@@ -13,12 +13,15 @@ import numpy as np
 import orjson
 
 from likewise.collection.files import write_bytes
+from likewise.collection.manifest import ModelEntry
 from likewise.collection.snapshot import Snapshot, open_snapshot
 from likewise.collection.writer import Writer
 from likewise.compiled import Ints
 from likewise.models.heldout import perplexity, split
 from likewise.models.store import AnyModel, find_model, load_model
 from likewise.models.topics import TopicModel
+from likewise.smooth.space import KernelSpace
+from likewise.smooth.store import find_kernel, load_space, stored_kernels
 
 FITNESS = "fitness"
 _ABOUT = "about.json"
@@ -34,8 +37,8 @@ class Fitness:
     """How well a model knows documents.
 
     `unknown` is the share of their words that it does not know. `surprise` is, of topics, the
-    perplexity of half the words of a document given the others; of a space, one over the share of
-    documents that lies along its axes: of both, less is better.
+    perplexity of half the words of a document given the others; of a space or a kernel model, one
+    over the share of documents that lies along its axes: of both, less is better.
     """
 
     documents: int
@@ -45,9 +48,13 @@ class Fitness:
 
 @dataclass(frozen=True)
 class Ageing:
-    """How a model knows new documents, beside how it knew those that it was fitted among."""
+    """How a model knows new documents, beside how it knew those that it was fitted among.
+
+    `config` is the model as it is written.
+    """
 
     model: str
+    config: str
     new_documents: int
     then: Fitness
     now: Fitness
@@ -70,7 +77,9 @@ class Ageing:
         )
 
 
-def measure(collection: Snapshot, model: AnyModel, docs: Ints, *, seed: int = 0) -> Fitness:
+def measure(
+    collection: Snapshot, model: AnyModel | KernelSpace, docs: Ints, *, seed: int = 0
+) -> Fitness:
     """Measure how well a model knows documents, on a sample of them."""
     chosen = docs
     if len(docs) > _SAMPLE:
@@ -82,9 +91,11 @@ def measure(collection: Snapshot, model: AnyModel, docs: Ints, *, seed: int = 0)
     if isinstance(model, TopicModel):
         surprise = perplexity(model, *split(known, seed=seed))
     else:
-        shares = model.decompose(counts, words=0).shares
-        there = shares.any(axis=1)
-        captured = float(shares[there, 0].mean()) if there.any() else 0.0
+        if isinstance(model, KernelSpace):
+            shares = model.captured(counts)
+        else:
+            shares = model.decompose(counts, words=0).shares[:, 0].astype(np.float64)
+        captured = float(shares[shares > 0].mean()) if shares.any() else 0.0
         surprise = 1 / max(captured, 1e-6)
     return Fitness(collection.n_docs, unknown, surprise)
 
@@ -92,8 +103,8 @@ def measure(collection: Snapshot, model: AnyModel, docs: Ints, *, seed: int = 0)
 def store_fitness(writer: Writer, name: str) -> None:
     """Store how well a model knows the documents of now."""
     collection = open_snapshot(writer.folder)
-    entry = find_model(collection, name)
-    now = measure(collection, load_model(collection, name), collection.live_docs())
+    entry, model = _find(collection, name)
+    now = measure(collection, model, collection.live_docs())
     writer.put_derived(
         FITNESS,
         model=entry.folder,
@@ -102,15 +113,30 @@ def store_fitness(writer: Writer, name: str) -> None:
     )
 
 
-def ageing(collection: Snapshot, name: str | None = None) -> Ageing | None:
-    """Compare documents added since a model was fitted with those of then; None without any."""
-    entry = find_model(collection, name)
+def ageing(collection: Snapshot, name: str = "") -> Ageing | None:
+    """Compare documents added since a model was fitted with those of then; None without any.
+
+    Without a name it is the model of documents that was fitted last.
+    """
+    name = name or find_model(collection, None).name
+    entry = next(entry for entry in collection.manifest.models if entry.name == name)
     for stored in collection.derived(FITNESS, model=entry.folder):
         about = (collection.derived_folder(stored) / _ABOUT).read_bytes()
         then = Fitness(**orjson.loads(about))
         n_new = collection.n_docs - then.documents
         if n_new > 0:
             newest = collection.live_docs()[-n_new:]
-            now = measure(collection, load_model(collection, entry.name), newest)
-            return Ageing(entry.name, n_new, then, now)
+            model = _find(collection, name)[1]
+            now = measure(collection, model, newest)
+            return Ageing(name, str(model.settings.get("model", name)), n_new, then, now)
     return None
+
+
+def _find(collection: Snapshot, name: str) -> tuple[ModelEntry, AnyModel | KernelSpace]:
+    """Find a model of documents, or a kernel model of words."""
+    if any(entry.name == name for entry in stored_kernels(collection.manifest)):
+        entry = find_kernel(collection, name)
+        space = load_space(collection, entry)
+        assert isinstance(space, KernelSpace)
+        return entry, space
+    return find_model(collection, name), load_model(collection, name)

@@ -100,6 +100,16 @@ class KernelSpace:
     def _scaled(self) -> Floats:
         return np.ascontiguousarray(self.basis / self.values, np.float32)
 
+    def captured(self, counts: TermCounts) -> Doubles:
+        """Give the share of each document's features that lies along the axes."""
+        weighted = weigh(self.kernel, self.vocabulary, self.corpus, counts)
+        along = np.zeros((len(weighted.bounds) - 1, self.n_axes), np.float32)
+        fold(weighted.bounds, weighted.rows, weighted.weights, np.asarray(self.basis), along)
+        squares = np.concatenate([[0.0], np.cumsum(np.square(weighted.weights, dtype=np.float64))])
+        whole = np.diff(squares[weighted.bounds])
+        inside = np.square(along, dtype=np.float64).sum(axis=1)
+        return np.asarray(inside / np.where(whole > 0, whole, 1.0))
+
     def rows(self, counts: TermCounts) -> Floats:
         """Give the rows of documents: `u = φ V Σ⁻¹`."""
         weighted = weigh(self.kernel, self.vocabulary, self.corpus, counts)

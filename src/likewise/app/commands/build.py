@@ -249,7 +249,9 @@ def _warn_of_age(folder: Path) -> None:
 
     for found in Collection(folder).ageing():
         if found.aged:
-            print(f"likewise: {found}; fit it again with: likewise fit {folder}", file=sys.stderr)
+            named = "" if found.config.startswith(found.model) else f" --name {found.model}"
+            again = f'likewise fit {folder} --model "{found.config}"{named}'
+            print(f"likewise: {found}; fit it again with: {again}", file=sys.stderr)
 
 
 def _delete(options: argparse.Namespace) -> None:
