@@ -10,7 +10,7 @@ import pytest
 import likewise as lw
 from likewise.app.asking import DEFAULT_EXPAND, DEFAULT_SMOOTH
 from likewise.app.cli import main
-from likewise.errors import UsageError
+from likewise.errors import CollectionError, UsageError
 from likewise.smooth.store import ROWS
 
 AIR = ["wing flutter", "panel vibration", "aircraft loads", "airfoil lift", "tail oscillation"]
@@ -518,3 +518,72 @@ def test_help_needs_no_arrays():
         f"up to {usual.share:g} for being like",
     ):
         assert part in done.stdout
+
+
+# What other processes do, and what is asked for in vain
+
+
+def test_a_model_that_another_process_replaced_is_said_to_have_changed(seas):
+    other = lw.open(seas.folder)
+    assert other.search("wing", method="bm25")
+    seas.fit("klsa(axes=3)")
+    with pytest.raises(CollectionError, match=r"has changed since it was opened.*refresh\(\)"):
+        other.search("wing")
+    other.refresh()
+    assert other.search("wing")
+
+
+def test_rows_that_another_process_removed_are_worked_out(seas):
+    before = [(one.doc_id, one.score) for one in seas.search("wing", smooth="klsa", k=40)]
+    other = lw.open(seas.folder)
+    assert other.search("wing", method="bm25")
+    seas.add([{"id": "late", "text": "nothing of the kind"}])
+    seas.merge()
+    found = other.search("wing", smooth="klsa", k=40)
+    assert [one.doc_id for one in found] == [doc_id for doc_id, _ in before]
+    assert [one.score for one in found] == pytest.approx([score for _, score in before])
+
+
+@pytest.mark.parametrize(
+    ("options", "told"),
+    [
+        (["--min-df", "5"], "choose terms for topics"),
+        (["--max-df", "0.5"], "choose terms for topics"),
+        (["--name", "a,b"], "no commas, parentheses"),
+        (["--name", "a)"], "no commas, parentheses"),
+    ],
+)
+def test_options_that_a_kernel_model_has_no_use_for(call, options, told):
+    code, out, err = call("fit", "--model", "klsa", *options)
+    assert (code, out) == (2, "")
+    assert told in err
+
+
+def test_all_documents_can_be_fitted_on(call):
+    code, out, _ = call("fit", "--model", "klsa", "--docs", "0", "--json")
+    assert code == 0
+    assert json.loads(out)["settings"]["docs"] == 0
+
+
+@pytest.mark.parametrize("bad", [{"kernel": 3}, {"kernel": None}, {"axes": 1.5}, {"docs": True}])
+def test_a_configuration_of_the_wrong_kind_is_refused(bad):
+    with pytest.raises(UsageError, match="klsa"):
+        lw.KLSA(**bad)
+
+
+def test_own_kernels_are_functions_or_features_alone(call, seas, tmp_path):
+    with pytest.raises(UsageError, match="gram is a function"):
+        seas.fit_kernel(gram="x")
+    np.save(tmp_path / "rows.npy", np.eye(40))
+    vectors = ["--vectors", str(tmp_path / "rows.npy")]
+    code, _, err = call("fit", "--model", "klsa(kernel=cosine)", *vectors)
+    assert code == 2
+    assert "features and functions are their own" in err
+    assert call("fit", "--model", "klsa", *vectors)[0] == 0
+
+
+def test_one_document_is_indexed_without_a_kernel_model(tmp_path):
+    alone = [{"id": "1", "text": "wing flutter"}]
+    c = lw.index(alone, to=tmp_path / "one.lw", smooth="klsa(kernel=cosine)")
+    assert c.info()["kernels"] == []
+    assert [one.doc_id for one in c.search("wing")] == ["1"]
