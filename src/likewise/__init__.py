@@ -42,6 +42,7 @@ if TYPE_CHECKING:
     from likewise.neighbours.index import Neighbours, build_neighbours
     from likewise.neighbours.store import open_neighbours
     from likewise.records import Document, Query, Ranking
+    from likewise.reproduce.report import reproduce_papers
     from likewise.retrieve import BM25, TFIDF, Filter, JelinekMercer, QueryLikelihood
     from likewise.smooth.space import KLSA
     from likewise.smooth.stage import Smoothing
@@ -85,6 +86,7 @@ _ROOMS = {
     "likewise.neighbours.index": ("Neighbours", "build_neighbours"),
     "likewise.neighbours.store": ("open_neighbours",),
     "likewise.records": ("Document", "Query", "Ranking"),
+    "likewise.reproduce.report": ("reproduce_papers",),
     "likewise.retrieve": ("BM25", "TFIDF", "Filter", "JelinekMercer", "QueryLikelihood"),
     "likewise.smooth.space": ("KLSA",),
     "likewise.smooth.stage": ("Smoothing",),
@@ -150,6 +152,7 @@ __all__ = [
     "read_qrels",
     "read_queries",
     "read_run",
+    "reproduce_papers",
     "write_qrels",
     "write_run",
 ]

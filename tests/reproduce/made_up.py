@@ -4,6 +4,7 @@ import json
 
 from likewise.errors import MissingExtra
 from likewise.reproduce.bench import measured, search
+from likewise.reproduce.data import JUDGED
 from likewise.reproduce.experiment import (
     FAILS,
     HOLDS,
@@ -28,10 +29,10 @@ NOTES = [
 ]
 
 
-def write_collection(folder, *, notes=NOTES, judged=True):
+def write_collection(folder, *, notes=NOTES, judged=True, **fields):
     """Write a collection as `likewise reproduce` takes it."""
     folder.mkdir(parents=True)
-    lines = [json.dumps({"id": i, "title": t, "text": x}) for i, t, x in notes]
+    lines = [json.dumps({"id": i, "title": t, "text": x, **fields}) for i, t, x in notes]
     (folder / "corpus.jsonl").write_text("\n".join(lines) + "\n")
     if judged:
         queries = [{"id": "a", "text": "flutter"}, {"id": "b", "text": "heat of a wing"}]
@@ -46,13 +47,13 @@ def _real(bench):
     rows = []
     for method in bench["methods"]:
         found = {}
-        for name in bench.there(["notes", "more"]):
+        for name in bench.sets:
             ready = bench.open(name)
             found[name] = estimate(measured(ready, search(ready, method)), seed=bench.seed)
         rows.append(Row(method, found, {"notes": 0.25}, ours=method != "bm25"))
-    best = all(row.values["notes"].mean > 0.5 for row in rows)
+    best = all(row.values[bench.sets[0]].mean > 0.5 for row in rows)
     claims = (Claim("Search finds it.", verdict(best), "the means are in the table"),)
-    columns = tuple(bench.there(["notes", "more"]))
+    columns = tuple(bench.sets)
     return Result(claims, (Table("Mean of two", columns, tuple(rows), unit="MAP"),))
 
 
@@ -104,6 +105,10 @@ def everything(*, text="plain", lines=2):
     )
 
 
+def _absent(bench):
+    return bench.open("elsewhere")
+
+
 def _missing(bench):
     raise MissingExtra("this", extra="vectors")
 
@@ -118,14 +123,13 @@ PAPER = Paper(
             "Table 1",
             "search for notes",
             _real,
-            needs=("notes",),
-            uses=("more",),
-            stand_in="four notes for a million",
+            on=(JUDGED,),
+            in_place_of="a million notes",
             setting={"methods": ["bm25", "ql"], "share": 0.5},
             quick={"methods": ["bm25"]},
             seed=3,
         ),
-        Experiment("table-2", "Table 2", "of what is not there", _real, needs=("elsewhere",)),
+        Experiment("table-2", "Table 2", "of what is not there", _absent),
         Experiment("figure-1", "Figure 1", "all there is", lambda bench: everything()),
         Experiment("figure-2", "Figure 2", "of another package", _missing),
     ),

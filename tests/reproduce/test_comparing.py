@@ -57,3 +57,12 @@ def test_many_pairs_are_told_in_short():
 def test_p_is_written():
     assert told_p(0.0321) == "0.0321"
     assert told_p(0.00005) == "< .0001"
+
+
+def test_a_few_values_tell_nothing():
+    ones = np.ones(6)
+    assert claim_above("t", {"a": (ones, 0 * ones)}).verdict == HOLDS
+    for claim in (claim_above, claim_close, claim_same):
+        found = claim("t", {"a": (ones, 0 * ones), "b": (ones[:5], 0 * ones[:5])})
+        assert found.verdict == UNTESTABLE
+        assert found.reason.startswith("5 values (b) are too few")

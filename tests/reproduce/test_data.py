@@ -1,48 +1,95 @@
+import json
+
 import pytest
 
-from likewise.errors import UsageError
+from likewise.errors import SourceError, UsageError
 from likewise.records import Document
-from likewise.reproduce.data import DOCSTRINGS, Data
+from likewise.reproduce.data import ALIKE, DOCSTRINGS, JUDGED, PAPERS, Data
+from likewise.reproduce.titles import judged_titles
 
 from .made_up import NOTES, write_collection
 
 
 @pytest.fixture
 def folder(tmp_path):
-    write_collection(tmp_path / "data" / "notes")
-    write_collection(tmp_path / "data" / "bare", judged=False)
-    (tmp_path / "data" / "none").mkdir()
-    return tmp_path / "data"
+    folder = tmp_path / "data"
+    write_collection(folder / "notes")
+    write_collection(folder / "bare", judged=False)
+    write_collection(folder / "labelled", judged=False, category="c")
+    write_collection(folder / "linked", judged=False, links=["1"])
+    write_collection(folder / "papers", judged=False, abstract="a", body="b", categories=["c"])
+    (folder / "none").mkdir()
+    (folder / "README.md").write_text("about")
+    return folder
 
 
-def test_it_knows_which_collections_are_there(folder, tmp_path):
-    data = Data(folder, tmp_path / "work")
-    assert data.names == ["bare", "notes"]
-    assert [data.has(name) for name in ("notes", "none", "other", DOCSTRINGS)] == [
-        True,
-        False,
-        False,
-        True,
-    ]
-    alone = Data(None, tmp_path / "work")
+@pytest.fixture
+def data(folder, tmp_path):
+    return Data([folder], tmp_path / "work")
+
+
+def test_it_knows_which_collections_are_there(data, tmp_path):
+    assert data.names == ["bare", "labelled", "linked", "notes", "papers"]
+    named = ("notes", "none", "other", DOCSTRINGS)
+    assert [data.has(name) for name in named] == [True, False, False, True]
+    alone = Data([], tmp_path / "work")
     assert alone.names == []
     assert alone.has(DOCSTRINGS)
     assert not alone.has("notes")
 
 
+def test_a_collection_serves_for_what_it_has(data, tmp_path):
+    assert data.of([JUDGED]) == ("notes",)
+    assert data.of([ALIKE]) == ("labelled", "linked")
+    assert data.of([PAPERS]) == ("papers",)
+    assert data.of([ALIKE, PAPERS]) == ("labelled", "linked", "papers")
+    assert data.of([]) == ()
+    alone = Data([], tmp_path / "work")
+    assert all(alone.of([kind]) == (DOCSTRINGS,) for kind in (JUDGED, ALIKE, PAPERS))
+
+
+def test_labels_are_of_the_first_field_that_is_there(data):
+    named = ("labelled", "papers", "linked", DOCSTRINGS)
+    assert [data.label_of(name) for name in named] == ["category", "categories", "", "module"]
+
+
+def test_what_nothing_can_be_asked_of_is_told_once(folder, tmp_path):
+    said = []
+    data = Data([folder], tmp_path / "work", watch=said.append)
+    assert [data.kind_of("bare"), data.kind_of("bare")] == ["", ""]
+    [line] = said
+    assert line.startswith("bare is left out: nothing to ask it: it has no queries.jsonl")
+
+
+def test_one_collection_and_several_folders_can_be_given(folder, tmp_path):
+    write_collection(tmp_path / "elsewhere" / "more")
+    given = [folder / "notes", str(tmp_path / "elsewhere"), folder / "notes"]
+    assert Data(given, tmp_path / "work").names == ["more", "notes"]
+    write_collection(tmp_path / "elsewhere" / "notes")
+    with pytest.raises(UsageError, match=r"two collections are called notes: .*; rename one"):
+        Data([folder, tmp_path / "elsewhere"], tmp_path / "work")
+
+
+def test_the_text_of_papers_is_their_abstract(tmp_path):
+    (tmp_path / "papers").mkdir()
+    paper = {"id": "1", "title": "of wings", "abstract": "flutter", "body": "heat"}
+    (tmp_path / "papers" / "corpus.jsonl").write_text(json.dumps(paper))
+    snapshot = Data([tmp_path / "papers"], tmp_path / "work").open("papers").snapshot
+    [(_, document)] = snapshot.documents()
+    assert document.text == "flutter"
+
+
 def test_a_collection_is_indexed_once(folder, tmp_path):
     said = []
-    first = Data(folder, tmp_path / "work", watch=said.append)
+    first = Data([folder], tmp_path / "work", watch=said.append)
     ready = first.open("notes")
     assert ready.snapshot.n_docs == len(NOTES)
     assert first.open("notes") is ready
-    assert Data(folder, tmp_path / "work", watch=said.append).open("notes").snapshot.n_docs == 4
+    assert Data([folder], tmp_path / "work", watch=said.append).open("notes").snapshot.n_docs == 4
     assert said == ["indexing notes"]
 
 
-def test_an_index_that_was_broken_off_is_made_again(folder, tmp_path):
-    data = Data(folder, tmp_path / "work")
-
+def test_an_index_that_was_broken_off_is_made_again(data):
     def broken():
         yield Document("1", text="one")
         raise KeyboardInterrupt
@@ -54,35 +101,51 @@ def test_an_index_that_was_broken_off_is_made_again(folder, tmp_path):
     assert data.indexed("mine", broken, what="mine").n_docs == 2
 
 
-def test_queries_without_anything_relevant_are_left_out(folder, tmp_path):
-    ready = Data(folder, tmp_path / "work").open("notes")
-    assert [query.qid for query in ready.queries] == ["a", "b"]
-    assert ready.file("queries.jsonl") == folder / "notes" / "queries.jsonl"
-    assert ready.file("other") is None
+def test_queries_without_anything_relevant_are_left_out(data):
+    assert [query.qid for query in data.open("notes").queries] == ["a", "b"]
 
 
-def test_what_is_missing_is_said(folder, tmp_path):
-    data = Data(folder, tmp_path / "work")
+def test_what_is_missing_is_said(folder, data, tmp_path):
     with pytest.raises(UsageError, match=r"the collection bare has no queries\.jsonl"):
         _ = data.open("bare").queries
-    with pytest.raises(UsageError, match=r"no collection 'other' in .*data"):
+    with pytest.raises(UsageError, match="no collection 'other'; given are: bare, labelled"):
         data.open("other")
-    with pytest.raises(UsageError, match="without --data"):
-        Data(None, tmp_path / "work").open("other")
+    with pytest.raises(UsageError, match="none but docstrings"):
+        Data([], tmp_path / "work").open("other")
     with pytest.raises(UsageError, match="no such folder"):
-        Data(folder / "away", tmp_path / "work")
+        Data([folder / "away"], tmp_path / "work")
+    with pytest.raises(UsageError, match=r"neither it nor any of its folders has a corpus\.jsonl"):
+        Data([folder / "none"], tmp_path / "work")
+    (folder / "bare" / "corpus.jsonl").write_text("rubbish\n")
+    with pytest.raises(SourceError, match=r"corpus\.jsonl:1"):
+        Data([folder], tmp_path / "work").of([ALIKE])
 
 
 @pytest.mark.parametrize("changed", ["corpus.jsonl", "qrels.txt", "another"])
 def test_the_hash_is_that_of_all_files(folder, tmp_path, changed):
-    before = Data(folder, tmp_path / "work").hash_of("notes")
-    assert Data(folder, tmp_path / "work").hash_of("notes") == before
+    before = Data([folder], tmp_path / "work").hash_of("notes")
+    assert Data([folder], tmp_path / "work").hash_of("notes") == before
     with (folder / "notes" / changed).open("a") as file:
         file.write("\n")
-    assert Data(folder, tmp_path / "work").hash_of("notes") != before
+    assert Data([folder], tmp_path / "work").hash_of("notes") != before
 
 
 def test_the_hash_of_docstrings_is_that_of_versions(tmp_path, monkeypatch):
-    before = Data(None, tmp_path).hash_of(DOCSTRINGS)
+    before = Data([], tmp_path).hash_of(DOCSTRINGS)
     monkeypatch.setattr("likewise.reproduce.data.python_version", lambda: "2.7")
-    assert Data(None, tmp_path).hash_of(DOCSTRINGS) != before
+    assert Data([], tmp_path).hash_of(DOCSTRINGS) != before
+
+
+def test_titles_ask_for_their_documents_and_what_these_link_to():
+    documents = [
+        Document("a", "first", fields={"see_also": ["b", "c"]}),
+        Document("b", "second"),
+        Document("c", "", fields={"see_also": ["a"]}),
+    ]
+    queries, qrels = judged_titles(documents)
+    assert [(query.qid, query.text) for query in queries] == [("a", "first")]
+    assert qrels.relevant("a") == {"a": 1, "b": 1, "c": 1}
+    many = [Document(str(i), f"t {i}", fields={"see_also": ["0"]}) for i in range(1000)]
+    queries, qrels = judged_titles(many)
+    assert len(queries) == len(qrels) == 300
+    assert queries == judged_titles(many)[0]

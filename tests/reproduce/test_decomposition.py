@@ -19,7 +19,7 @@ from likewise.reproduce.running import run_one
 
 EXPERIMENTS = {one.name: one for one in PAPER.experiments}
 SMALL = {"queries": 20, "topics": 4, "words": 5, "sweeps": 12, "tokens": 0, "depth": 10}
-TASKS = {"same": ["tiny", "same", "category"], "linked": ["tiny", "linked", "near"]}
+SAME, LINKED = "tiny, category", "tiny, see also"
 
 
 @pytest.fixture(scope="module")
@@ -34,9 +34,9 @@ def data(tmp_path_factory):
         own = generator.choice(words[30 * (i % 4) : 30 * (i % 4) + 30], 25)
         text = " ".join([*own, *generator.choice(words, 8), *[f"own{i // 8}x"] * 3])
         document = {"id": f"d{i}", "text": text, "category": f"c{i % 4}"}
-        lines.append(json.dumps(document | {"near": [f"d{(i + 4) % 80}"]}))
+        lines.append(json.dumps(document | {"see_also": [f"d{(i + 4) % 80}"]}))
     (to / "corpus.jsonl").write_text("\n".join(lines))
-    return Data(to.parent, tmp_path_factory.mktemp("work"))
+    return Data([to.parent], tmp_path_factory.mktemp("work"))
 
 
 @pytest.fixture(scope="module")
@@ -46,7 +46,7 @@ def ready(data):
 
 @pytest.fixture
 def bench(data):
-    return Bench(data, SMALL | {"tasks": TASKS}, threads=1)
+    return Bench(data, SMALL, sets=("tiny",), threads=1)
 
 
 def run(data, name, tmp_path, **setting):
@@ -54,7 +54,7 @@ def run(data, name, tmp_path, **setting):
     small = {**one.setting, **SMALL, **setting}
     result = run_one(
         PAPER,
-        replace(one, setting=small, quick={}, uses=("tiny",)),
+        replace(one, setting=small, quick={}, beside=()),
         data,
         kept=tmp_path,
         threads=1,
@@ -64,12 +64,12 @@ def run(data, name, tmp_path, **setting):
 
 
 def test_methods(data, tmp_path):
-    result = run(data, "methods", tmp_path, tasks=TASKS)
+    result = run(data, "methods", tmp_path)
     [table] = result.tables
-    assert table.columns == ("same", "linked")
+    assert table.columns == (SAME, LINKED)
     assert [row.name for row in table.rows if row.ours] == [methods.OURS, methods.SPAN]
     assert len(table.rows) == 11
-    means = {row.name: row.values["same"].mean for row in table.rows}
+    means = {row.name: row.values[SAME].mean for row in table.rows}
     assert all(0 <= value <= 1 for value in means.values())
     # Chance is .24.
     assert means[methods.OURS] > 0.5
@@ -77,8 +77,8 @@ def test_methods(data, tmp_path):
 
 
 def test_over_topics(data, tmp_path):
-    result = run(data, "topics", tmp_path, tasks=TASKS, over=[2, 4, 6], published=4)
-    assert [table.title for table in result.tables] == ["P@10, same", "P@10, linked"]
+    result = run(data, "topics", tmp_path, over=[2, 4, 6], published=4)
+    assert [table.title for table in result.tables] == [f"P@10, {SAME}", f"P@10, {LINKED}"]
     assert result.tables[0].columns == ("2 topics", "4 topics", "6 topics")
     accurate, indexed = result.drawings
     assert len(accurate.panels) == 2
@@ -89,14 +89,14 @@ def test_over_topics(data, tmp_path):
 
 
 def test_over_words(data, tmp_path):
-    result = run(data, "words", tmp_path, tasks=TASKS, over=[1, 5, 20])
+    result = run(data, "words", tmp_path, over=[1, 5, 20])
     assert result.tables[0].columns == ("1 words", "5 words", "20 words")
     assert all(len(panel["lines"]) <= 6 for one in result.drawings for panel in one.panels)
     assert len(result.claims) == 5
 
 
 def test_cost(data, tmp_path):
-    result = run(data, "cost", tmp_path, sets=["tiny"], answers=[5, 10], top=10, asked=5)
+    result = run(data, "cost", tmp_path, answers=[5, 10], top=10, asked=5)
     fit, times = result.tables
     rows = {row.name: row for row in fit.rows}
     assert rows["documents fitted on"].values["tiny"].mean == 80
@@ -186,7 +186,7 @@ def test_verdicts_of_words():
 
 
 def test_precision_is_that_of_ir_measures(ready, bench):
-    task = make_task(ready, "same", "same", "category", queries=20, seed=0)
+    task = make_task(ready, "category", "same", queries=20, seed=0)
     ranker = apart.whole(ready.snapshot)
     run, qrels = Run("tfidf"), Qrels()
     rankings = ranker.rank(task.questions, k=10)
@@ -202,13 +202,13 @@ def test_precision_is_that_of_ir_measures(ready, bench):
 
 
 def test_links_count_one_way_or_both(ready):
-    one = make_task(ready, "t", "links", "near", queries=0, seed=0)
-    both = make_task(ready, "t", "linked", "near", queries=0, seed=0)
+    one = make_task(ready, "see_also", "links", queries=0, seed=0)
+    both = make_task(ready, "see_also", "linked", queries=0, seed=0)
     assert {len(relevant) for relevant in one.relevant} == {1}
     assert {len(relevant) for relevant in both.relevant} == {2}
-    assert len(make_task(ready, "t", "links", "near", queries=7, seed=0).questions) == 7
+    assert len(make_task(ready, "see_also", "links", queries=7, seed=0).questions) == 7
     with pytest.raises(UsageError, match="same, links or linked"):
-        make_task(ready, "t", "else", "near", queries=0, seed=0)
+        make_task(ready, "see_also", "else", queries=0, seed=0)
 
 
 @pytest.mark.parametrize("words", [0, 3, 75])

@@ -49,7 +49,7 @@ class Reader(HTMLParser):
 def done(result, *, paper=None, **fields):
     one = Experiment(**{"name": "one", "where": "Table 1", "title": "a title"} | fields, run=None)
     paper = paper or Paper("p", "A paper", "Someone 2000", (one,))
-    return Done(paper, one, dict(one.setting), one.uses, result, 12.34)
+    return Done(paper, one, dict(one.setting), one.beside, result, 12.34)
 
 
 def made(*results):
@@ -65,7 +65,7 @@ def folder(tmp_path_factory):
 
 @pytest.fixture(scope="module")
 def all_done(folder):
-    data = Data(folder / "data", folder / "work")
+    data = Data([folder / "data"], folder / "work")
     return list(run_papers([PAPER], data, kept=folder / "kept"))
 
 
@@ -85,7 +85,7 @@ def test_it_holds_all_that_was_found(all_done, source):
         for text in (
             experiment.where,
             experiment.title,
-            experiment.stand_in,
+            experiment.in_place_of,
             *result.tried.split("\n"),
         ):
             assert text in told
@@ -137,7 +137,7 @@ def test_nothing_comes_from_outside(source):
 
 
 def test_the_same_results_give_the_same_bytes(folder, all_done, source):
-    data = Data(folder / "data", folder / "work")
+    data = Data([folder / "data"], folder / "work")
     later = list(run_papers([PAPER], data, kept=folder / "kept"))
     assert any(one.kept for one in later)
     assert page(later, quick=True, data={"notes": "ab12"}) == source

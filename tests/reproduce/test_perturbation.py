@@ -6,7 +6,7 @@ import pytest
 
 from likewise.evaluate.risk import measure_risk
 from likewise.reproduce.bench import Bench
-from likewise.reproduce.data import Data
+from likewise.reproduce.data import JUDGED, Data
 from likewise.reproduce.experiment import FAILS, HOLDS, UNTESTABLE, read_result
 from likewise.reproduce.papers.perturbation import PAPER
 from likewise.reproduce.papers.perturbation.choosing import pick
@@ -56,7 +56,7 @@ def folder(tmp_path_factory):
 
 @pytest.fixture(scope="module")
 def data(folder, tmp_path_factory):
-    return Data(folder, tmp_path_factory.mktemp("work"))
+    return Data([folder], tmp_path_factory.mktemp("work"))
 
 
 @pytest.fixture(scope="module")
@@ -66,7 +66,7 @@ def ready(data):
 
 def run(data, name, tmp_path, **setting):
     one = EXPERIMENTS[name]
-    small = replace(one, setting={**one.setting, **setting}, quick={}, uses=("tiny",))
+    small = replace(one, setting={**one.setting, **setting}, quick={}, on=(JUDGED,), beside=())
     result = run_one(PAPER, small, data, kept=tmp_path, threads=1).result
     assert read_result(result.to_json()) is not None
     return result
@@ -78,7 +78,6 @@ def test_figure_2(data, tmp_path):
         "figure-2",
         tmp_path,
         queries={"tiny": "ship wave"},
-        judged=["tiny"],
         words=12,
         docs=60,
     )
@@ -93,10 +92,14 @@ def test_figure_2(data, tmp_path):
     assert 0 <= table.rows[0].values["tiny"].mean <= 1
 
 
-def test_figure_2_without_collections(data, tmp_path):
-    result = run(data, "figure-2", tmp_path, queries={}, judged=[])
-    assert [claim.verdict for claim in result.claims] == [UNTESTABLE]
+def test_figure_2_of_other_collections_has_no_picture(data, tmp_path):
+    result = run(data, "figure-2", tmp_path, queries={"elsewhere": "ship wave"})
     assert not result.drawings
+    assert result.claims[0].verdict != UNTESTABLE
+
+
+def test_without_judged_words_noise_cannot_be_told():
+    assert judge({}).verdict == judge({"tiny": np.array([0.6])}).verdict == UNTESTABLE
 
 
 def test_a_query_of_one_word_is_not_drawn(ready):
@@ -130,7 +133,7 @@ def test_quadrants_name_each_word_once():
 
 
 def test_figure_3(data, tmp_path):
-    result = run(data, "figure-3", tmp_path, sets=["tiny"], shares=[0.0, 0.5, 1.0])
+    result = run(data, "figure-3", tmp_path, shares=[0.0, 0.5, 1.0])
     assert len(result.claims) == 7
     gains, at_1000, at_100, hurt = result.tables
     assert [row.name for row in gains.rows] == [LOO, JACCARD, TAT, RM3]
@@ -144,10 +147,6 @@ def test_figure_3(data, tmp_path):
     assert sets[0].panels[0]["lines"] == together.panels[0]["lines"]
     assert together.extra["marks"] == ["α = 0", "α = .5", "α = 1"]
     assert [tuple(line[0]) for line in together.panels[0]["lines"].values()] == [(0, 0)] * 4
-
-
-def test_figure_3_without_collections(data, tmp_path):
-    assert run(data, "figure-3", tmp_path, sets=[]).claims[0].verdict == UNTESTABLE
 
 
 def test_published_values():
@@ -232,9 +231,7 @@ def test_parameters_are_chosen_on_other_folds():
 def test_one_setting(data, tmp_path):
     grids = {"rm3": ["rm3(docs=3)", "rm3(docs=5)"]}
     defaults = {"rm3": "rm3", "robust loo": "robust"}
-    result = run(
-        data, "one-setting", tmp_path, sets=["tiny"], grids=grids, defaults=defaults, folds=2
-    )
+    result = run(data, "one-setting", tmp_path, grids=grids, defaults=defaults, folds=2)
     assert len(result.tables) == 4
     assert [row.name for row in result.tables[0].rows] == ["none", "rm3", "robust loo"]
     assert "rm3: rm3(docs=" in result.tables[2].note
@@ -252,9 +249,9 @@ def test_names_of_categories_are_queries(ready):
 
 def test_names(data, tmp_path):
     defaults = {"rm3": "rm3", "robust loo": "robust"}
-    result = run(data, "names", tmp_path, labels={"tiny": "category"}, defaults=defaults)
+    result = run(data, "names", tmp_path, defaults=defaults)
     assert [table.columns[0] for table in result.tables] == ["tiny", "mean gain, %"]
-    empty = run(data, "names", tmp_path, labels={"tiny": "nothing"}, defaults=defaults)
+    empty = run(data, "names", tmp_path, least=1000, defaults=defaults)
     assert empty.claims[0].verdict == UNTESTABLE
 
 
@@ -267,8 +264,3 @@ def test_settings_are_plain_values():
     for one in PAPER.experiments:
         assert json.loads(json.dumps(dict(one.setting))) == one.setting
         assert {*one.quick} <= {*one.setting}
-
-
-def test_a_bench_of_few_collections_says_so(data):
-    bench = Bench(data, {"sets": ["tiny", "absent"]})
-    assert bench.there(bench["sets"]) == ["tiny"]

@@ -4,7 +4,7 @@ import pytest
 
 from likewise.errors import MissingExtra, StorageError, UsageError
 from likewise.reproduce import running
-from likewise.reproduce.data import Data
+from likewise.reproduce.data import ALIKE, DOCSTRINGS, JUDGED, Data
 from likewise.reproduce.experiment import HOLDS, UNTESTABLE, Claim, Experiment, Paper, Result
 from likewise.reproduce.running import choose, run_one, run_papers
 
@@ -16,7 +16,7 @@ RESULT = Result((Claim("a", HOLDS, "b"),))
 @pytest.fixture
 def data(tmp_path):
     write_collection(tmp_path / "data" / "notes")
-    return Data(tmp_path / "data", tmp_path / "work")
+    return Data([tmp_path / "data"], tmp_path / "work")
 
 
 @pytest.fixture
@@ -29,12 +29,12 @@ def again(tmp_path, data):
         return RESULT
 
     def again(experiment=None, *, source=None, **options):
-        asked = experiment or Experiment("one", "Table 1", "title", counted, uses=("notes",))
+        asked = experiment or Experiment("one", "Table 1", "title", counted, on=(JUDGED,))
         before = len(times)
         done = run_one(
             PAPER,
             replace(asked, run=counted),
-            source or Data(tmp_path / "data", tmp_path / "work"),
+            source or Data([tmp_path / "data"], tmp_path / "work"),
             kept=tmp_path / "kept",
             **options,
         )
@@ -49,24 +49,24 @@ def again(tmp_path, data):
     "changed", [{"setting": {"a": 2}}, {"seed": 1}, {"version": 2}, {"setting": {"a": [1]}}]
 )
 def test_a_result_is_kept_until_something_changes(again, changed):
-    one = Experiment("one", "Table 1", "title", lambda _: RESULT, uses=("notes",), setting={"a": 1})
+    one = Experiment("one", "Table 1", "title", lambda _: RESULT, on=(JUDGED,), setting={"a": 1})
     assert again(one)
     assert not again(one)
-    assert not again(replace(one, title="another", where="Table 9", stand_in="x"))
+    assert not again(replace(one, title="another", where="Table 9", in_place_of="x"))
     assert again(replace(one, **changed))
     assert not again(replace(one, **changed))
     assert not again(one)
 
 
 def test_a_result_hangs_on_the_data_and_on_what_of_it_is_there(again, tmp_path):
-    one = Experiment("one", "Table 1", "title", lambda _: RESULT, uses=("notes", "more"))
+    one = Experiment("one", "Table 1", "title", lambda _: RESULT, on=(JUDGED,))
     assert again(one)
     write_collection(tmp_path / "data" / "more")
     assert again(one)
     assert not again(one)
     (tmp_path / "data" / "more" / "corpus.jsonl").write_text('{"id": "1", "text": "new"}\n')
     assert again(one)
-    write_collection(tmp_path / "data" / "unused")
+    write_collection(tmp_path / "data" / "unused", judged=False)
     assert not again(one)
 
 
@@ -138,11 +138,29 @@ def test_missing_collections_and_extras_are_told(tmp_path, data):
     assert "pip install 'likewise[vectors]'" in claim.reason
 
 
-def test_an_experiment_without_any_of_its_collections_has_no_verdict(tmp_path, data):
-    one = Experiment("one", "Table 1", "title", lambda _: RESULT, uses=("here", "there"))
-    (claim,) = run_one(PAPER, one, data, kept=tmp_path / "kept").result.claims
-    assert claim.verdict == UNTESTABLE
-    assert claim.reason.startswith("it needs one of here, there at least")
+def test_an_experiment_is_done_on_its_kind_and_on_what_it_names(tmp_path, data):
+    write_collection(tmp_path / "data" / "more")
+    write_collection(tmp_path / "data" / "labelled", judged=False, category="c")
+    seen = []
+
+    def run(bench):
+        seen.append((bench.sets, bench.beside))
+        return RESULT
+
+    def used(data=None, **declared):
+        one = Experiment("one", "Table 1", "title", run, **declared)
+        source = data or Data([tmp_path / "data"], tmp_path / "work")
+        done = run_one(PAPER, one, source, kept=tmp_path / "kept")
+        sets, beside = seen.pop()
+        assert done.collections == (*sets, *beside)
+        return sets, beside
+
+    assert used() == ((), ())
+    assert used(on=(JUDGED,)) == (("more", "notes"), ())
+    assert used(on=(JUDGED, ALIKE)) == (("labelled", "more", "notes"), ())
+    assert used(on=(JUDGED,), setting={"sets": 1}) == (("more",), ())
+    assert used(on=(ALIKE,), beside=("notes", "labelled", "away")) == (("labelled",), ("notes",))
+    assert used(Data([], tmp_path), on=(ALIKE,), beside=(DOCSTRINGS,)) == ((DOCSTRINGS,), ())
 
 
 @pytest.mark.parametrize("error", [UsageError("no such thing"), MissingExtra("it", extra="ir")])

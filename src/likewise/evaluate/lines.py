@@ -1,4 +1,4 @@
-"""The lines of an evaluation file, each with its place."""
+"""The lines of an evaluation file, each with its place; or what ir_datasets has instead."""
 
 from __future__ import annotations
 
@@ -9,8 +9,12 @@ import re
 import sys
 import zlib
 from collections.abc import Iterator
+from typing import TYPE_CHECKING
 
 from likewise.errors import SourceError
+
+if TYPE_CHECKING:
+    from likewise.sources.irdatasets import IrDataset
 
 _GZIP_MAGIC = b"\x1f\x8b"
 _BOM = b"\xef\xbb\xbf"
@@ -24,6 +28,16 @@ def shown(path: FilePath) -> str:
     """The name of the file as errors show it."""
     name = os.fspath(path)
     return "standard input" if name == "-" else name
+
+
+def catalogued(path: FilePath) -> IrDataset | None:
+    """Give the dataset of ir_datasets that `ir:ID` names; None for a file."""
+    name = os.fspath(path)
+    if not name.startswith("ir:"):
+        return None
+    from likewise.sources.irdatasets import IrDataset
+
+    return IrDataset(name.removeprefix("ir:"))
 
 
 def read_bytes(path: FilePath) -> bytes:

@@ -1,4 +1,4 @@
-"""Queries from a file: JSON lines, `qid<TAB>text`, or TREC topics."""
+"""Queries from a file (JSON lines, `qid<TAB>text`, TREC topics) or from ir_datasets."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from likewise.errors import SourceError, UsageError
-from likewise.evaluate.lines import FilePath, decoded, numbered_lines, read_bytes, shown
+from likewise.evaluate.lines import FilePath, catalogued, decoded, numbered_lines, read_bytes, shown
 from likewise.records import Query
 
 _ID_KEYS = ("id", "qid", "_id", "query_id")
@@ -39,19 +39,12 @@ def read_queries(path: FilePath, *, fields: Sequence[str] = ("title",)) -> list[
 
     `{` starts JSON lines (`id`, `qid`, `_id` or `query_id`; `text`, `query` or `title`), `<` TREC
     topics, of which the sections named by `fields` are joined; anything else is `qid<TAB>text`.
-    `-` is standard input; gzip is known by its magic.
+    `-` is standard input; gzip is known by its magic. `ir:ID` gives those of ir_datasets.
     """
     fields = _checked(fields)
-    data = read_bytes(path)
-    opening = data.lstrip()[:1]
-    if opening == b"<":
-        found = _topics(data, name=shown(path), fields=fields)
-    else:
-        lines = numbered_lines(path, data=data)
-        found = (_json_query if opening == b"{" else _tsv_query)(lines)
     queries = []
     places: dict[str, str] = {}
-    for place, query in found:
+    for place, query in _found(path, fields):
         if query.qid in places:
             raise SourceError(
                 place, f"query id {query.qid!r} was already given by {places[query.qid]}"
@@ -59,6 +52,18 @@ def read_queries(path: FilePath, *, fields: Sequence[str] = ("title",)) -> list[
         places[query.qid] = place
         queries.append(query)
     return queries
+
+
+def _found(path: FilePath, fields: tuple[str, ...]) -> Iterator[tuple[str, Query]]:
+    dataset = catalogued(path)
+    if dataset is not None:
+        return ((dataset.name, query) for query in dataset.queries())
+    data = read_bytes(path)
+    opening = data.lstrip()[:1]
+    if opening == b"<":
+        return _topics(data, name=shown(path), fields=fields)
+    lines = numbered_lines(path, data=data)
+    return (_json_query if opening == b"{" else _tsv_query)(lines)
 
 
 def _checked(fields: Sequence[str]) -> tuple[str, ...]:

@@ -15,7 +15,7 @@ from pathlib import PurePath
 from typing import Any, TextIO
 
 from likewise.errors import SourceError, UsageError
-from likewise.evaluate.lines import FilePath, columns, numbered_lines, shown
+from likewise.evaluate.lines import FilePath, catalogued, columns, numbered_lines, shown
 
 # trec_eval keeps one counter per grade and query: its time grows with the highest grade.
 MAX_GRADE = 1000
@@ -168,15 +168,29 @@ def write_run(run: Run, stream: TextIO) -> None:
 def read_qrels(path: FilePath) -> Qrels:
     """Read judgements; a line may be repeated, but not with another grade.
 
-    `-` is standard input; gzip is known by its magic.
+    `-` is standard input; gzip is known by its magic. `ir:ID` gives those of ir_datasets, of which
+    the last counts where a document is judged twice.
     """
-    qrels = Qrels()
+    dataset = catalogued(path)
+    if dataset is not None:
+        last = {(qid, doc_id): grade for qid, doc_id, grade in dataset.judgements()}
+        return _judged((dataset.name, *ids, grade) for ids, grade in last.items())
+    return _judged(_judgements(path))
+
+
+def _judgements(path: FilePath) -> Iterator[tuple[str, str, str, int]]:
     for place, line in numbered_lines(path):
         qid, _, doc_id, grade = columns(place, line, names=_QRELS_COLUMNS)
         if not _INTEGER.fullmatch(grade):
             raise SourceError(place, f"grade {grade!r} is not a whole number")
+        yield place, qid, doc_id, int(grade)
+
+
+def _judged(found: Iterable[tuple[str, str, str, int]]) -> Qrels:
+    qrels = Qrels()
+    for place, qid, doc_id, grade in found:
         try:
-            qrels.add(qid, doc_id, grade=int(grade))
+            qrels.add(qid, doc_id, grade=grade)
         except UsageError as error:
             raise SourceError(place, str(error)) from None
     return qrels

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -24,33 +25,24 @@ from likewise.stages.stage import Answered, Stage
 Watch = Callable[[str], None]
 
 
+@dataclass(frozen=True)
 class Bench:
-    """The bench on which an experiment is done."""
+    """The bench on which an experiment is done.
 
-    def __init__(
-        self,
-        data: Data,
-        setting: Mapping[str, Any],
-        *,
-        seed: int = 0,
-        quick: bool = False,
-        threads: int = 0,
-        watch: Watch | None = None,
-    ) -> None:
-        self.data = data
-        self.setting = setting
-        self.seed = seed
-        self.quick = quick
-        self.threads = threads or os.cpu_count() or 1
-        self.say = watch or (lambda line: None)
+    `sets` are the collections of the kinds that it is done on, `beside` those that it named.
+    """
+
+    data: Data
+    setting: Mapping[str, Any]
+    sets: tuple[str, ...] = ()
+    beside: tuple[str, ...] = ()
+    seed: int = 0
+    threads: int = field(default_factory=lambda: os.cpu_count() or 1)
+    say: Watch = lambda line: None
 
     def __getitem__(self, name: str) -> Any:
         """Give a value of the setting."""
         return self.setting[name]
-
-    def there(self, names: Sequence[str]) -> list[str]:
-        """Give those of some collections that are there."""
-        return [name for name in names if self.data.has(name)]
 
     def open(self, name: str) -> Ready:
         """Open a collection."""

@@ -16,6 +16,8 @@ Pairs = Mapping[str, tuple[Doubles, Doubles]]
 
 # So many comparisons are told one by one.
 _TOLD = 6
+# Of fewer values no order of signs is as rare as ALPHA.
+_FEWEST = 6
 
 
 class Compared(NamedTuple):
@@ -70,6 +72,12 @@ def _claim(text: str, pairs: Pairs, holds: Callable[[Compared], bool]) -> Claim:
     found = {name: compare(*pair) for name, pair in pairs.items()}
     if not found:
         return Claim(text, UNTESTABLE, "nothing was measured that it speaks of")
+    fewest = min(pairs, key=lambda name: len(pairs[name][0]))
+    if len(pairs[fewest][0]) < _FEWEST:
+        few = f"{len(pairs[fewest][0])} values ({fewest})"
+        return Claim(
+            text, UNTESTABLE, f"{few} are too few for any difference to be more than chance"
+        )
     against = {name: one for name, one in found.items() if not holds(one)}
     return Claim(text, verdict(not against), _reason(found, against))
 

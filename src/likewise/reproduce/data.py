@@ -1,18 +1,21 @@
-"""Which collections are there, and how are they opened?
+"""Which collections are there, what can be asked of each, and how are they opened?
 
-A collection is a folder of `--data`, an id of ir_datasets (`ir:cranfield`), or `docstrings`, which
-is there on every machine. Each is indexed once, beside the results, under a hash of its content.
+A collection is a folder with `corpus.jsonl[.gz]`, an id of ir_datasets (`ir:cranfield`), or
+`docstrings`, which is there on every machine. What it serves for is known by what it has, not by
+its name. Each is indexed once, beside the results, under a hash of its content.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from hashlib import blake2b
 from importlib.metadata import PackageNotFoundError, version
+from itertools import islice
 from pathlib import Path
 from platform import python_version
+from typing import NamedTuple
 
 from likewise.collection.snapshot import Snapshot, open_snapshot
 from likewise.collection.writer import build
@@ -20,18 +23,37 @@ from likewise.errors import UsageError
 from likewise.evaluate.queries import read_queries
 from likewise.evaluate.trec import Qrels, read_qrels
 from likewise.records import Document, Query
-from likewise.sources import open_source
+from likewise.reproduce.titles import judged_titles
+from likewise.sources import Columns, open_source
+from likewise.sources.docstrings import JUDGED_FIELD
+from likewise.sources.irdatasets import IrDataset
 
 DOCSTRINGS = "docstrings"
+# Kinds of collections. One is of the first kind that fits it: queries with judgements, papers with
+# abstracts and bodies, or documents whose labels or links tell which are alike.
+JUDGED, PAPERS, ALIKE = "judged", "papers", "alike"
+# The fields that tell which documents are alike: of the same label, or linked.
+LABELS, LINKS = ("categories", "category"), ("links", JUDGED_FIELD)
+# What docstrings have instead of labels.
+_MODULES = ("module",)
+_PAPER = {"abstract", "body"}
+_QUERIES, _QRELS, _CORPUS = "queries.jsonl", "qrels.txt", "corpus.jsonl*"
+_CATALOGUE = "ir:"
+_NOTHING = (
+    f"nothing to ask it: it has no {_QUERIES} with {_QRELS}, its documents no abstract with a "
+    f"body, and none of the fields {', '.join((*LABELS, *LINKS))}"
+)
 _PACKAGES = ("numpy", "scipy", "scikit-learn")
+_LOOKED_AT = 100
 _READ = 1 << 20
 
+Given = str | Path
 Watch = Callable[[str], None]
 
 
 @dataclass(frozen=True)
 class Ready:
-    """An indexed collection; `folder` is where it came from, with whatever else is there."""
+    """An indexed collection, with the folder that it came from, if any."""
 
     name: str
     folder: Path | None
@@ -40,63 +62,110 @@ class Ready:
     @cached_property
     def qrels(self) -> Qrels:
         """Its judgements, or raise."""
-        return read_qrels(self._file("qrels.txt"))
+        return self._titles[1] if self.name == DOCSTRINGS else read_qrels(self._file(_QRELS))
 
     @cached_property
     def queries(self) -> list[Query]:
         """Its queries that something is relevant to."""
-        asked = read_queries(self._file("queries.jsonl"))
-        return [query for query in asked if self.qrels.relevant(query.qid)]
+        if self.name == DOCSTRINGS:
+            return self._titles[0]
+        asked = read_queries(self._file(_QUERIES))
+        kept = [query for query in asked if self.qrels.relevant(query.qid)]
+        if not kept:
+            raise UsageError(f"nothing is relevant to any query of the collection {self.name}")
+        return kept
 
-    def file(self, name: str) -> Path | None:
-        """Give another file of the folder it came from, if there is one."""
+    @cached_property
+    def _titles(self) -> tuple[list[Query], Qrels]:
+        return judged_titles(document for _, document in self.snapshot.documents())
+
+    def _file(self, name: str) -> str | Path:
+        if self.name.startswith(_CATALOGUE):
+            return self.name
         path = self.folder / name if self.folder is not None else None
-        return path if path is not None and path.exists() else None
-
-    def _file(self, name: str) -> Path:
-        path = self.file(name)
-        if path is None:
+        if path is None or not path.exists():
             raise UsageError(f"the collection {self.name} has no {name}")
         return path
 
 
-class Data:
-    """Collections under a folder, and docstrings; `work` is where indexes are kept."""
+class _Look(NamedTuple):
+    """What the first documents of a collection have: fields, and which is their text."""
 
-    def __init__(self, folder: Path | None, work: Path, *, watch: Watch | None = None) -> None:
-        if folder is not None and not folder.is_dir():
-            raise UsageError(f"--data {folder}: there is no such folder")
-        self.folder = folder
+    fields: frozenset[str]
+    text: str = "text"
+
+
+class Data:
+    """Collections that were given (folders of them, ids of ir_datasets), and docstrings.
+
+    `work` is where indexes are kept.
+    """
+
+    def __init__(self, given: Sequence[Given], work: Path, *, watch: Watch | None = None) -> None:
         self.work = work
         self._watch = watch or (lambda line: None)
+        self._folders: dict[str, Path] = {}
+        self._catalogued: list[str] = []
+        self._kinds: dict[str, str] = {}
+        self._looks: dict[str, _Look] = {}
         self._opened: dict[str, Ready] = {}
         self._hashes: dict[str, str] = {}
+        for one in given:
+            self._take(one)
 
     @property
     def names(self) -> list[str]:
-        """The collections of the folder, in order."""
-        if self.folder is None:
-            return []
-        return sorted({path.parent.name for path in self.folder.glob("*/corpus.jsonl*")})
+        """The collections that were given, in order of their names."""
+        return sorted({*self._folders, *self._catalogued})
 
     def has(self, name: str) -> bool:
         """Tell whether a collection is there."""
-        return name == DOCSTRINGS or name.startswith("ir:") or self._corpus(name) is not None
+        return name == DOCSTRINGS or name in self._folders or name in self._catalogued
+
+    def of(self, kinds: Sequence[str]) -> tuple[str, ...]:
+        """Give the collections of some kinds; docstrings, which serve as any, where there are none.
+
+        Their titles are queries then, and the first paragraphs of their texts abstracts.
+        """
+        found = tuple(name for name in self.names if self.kind_of(name) in kinds)
+        return found or ((DOCSTRINGS,) if kinds else ())
+
+    def kind_of(self, name: str) -> str:
+        """Give what a collection serves for; "" if nothing can be asked of it."""
+        if name not in self._kinds:
+            self._kinds[name] = self._kind(name)
+            if not self._kinds[name]:
+                self._watch(f"{name} is left out: {_NOTHING}")
+        return self._kinds[name]
+
+    def fields_of(self, name: str) -> frozenset[str]:
+        """Give the fields that the first documents of a collection have."""
+        return self._look(name).fields
+
+    def label_of(self, name: str) -> str:
+        """Give the field that holds the labels of documents, or "" if none does."""
+        fields = self.fields_of(name)
+        return next((field for field in (*LABELS, *_MODULES) if field in fields), "")
+
+    def folder_of(self, name: str) -> Path | None:
+        """Give the folder that a collection is read from, if it is."""
+        return self._folders.get(name)
 
     def hash_of(self, name: str) -> str:
-        """Give a hash of a collection's content; of docstrings, of their packages' versions."""
+        """Give a hash of a collection's content; of what packages give, of their versions."""
         if name not in self._hashes:
             digest = blake2b(name.encode(), digest_size=10)
-            if self._corpus(name) is None:
-                digest.update(python_version().encode())
-                for package in _PACKAGES:
-                    digest.update(_version(package).encode())
-            else:
-                assert self.folder is not None
-                for path in sorted((self.folder / name).iterdir()):
+            if name in self._folders:
+                for path in sorted(self._folders[name].iterdir()):
                     if path.is_file():
                         digest.update(path.name.encode())
                         _hash_file(path, digest)
+            elif name in self._catalogued:
+                digest.update(_version("ir_datasets").encode())
+            else:
+                digest.update(python_version().encode())
+                for package in _PACKAGES:
+                    digest.update(_version(package).encode())
             self._hashes[name] = digest.hexdigest()
         return self._hashes[name]
 
@@ -104,16 +173,16 @@ class Data:
         """Open a collection, indexed first if it is not."""
         if name not in self._opened:
             if not self.has(name):
-                where = self.folder or "what is there without --data"
-                raise UsageError(f"there is no collection {name!r} in {where}")
-            corpus = self._corpus(name)
+                there = ", ".join(self.names) or "none but docstrings"
+                raise UsageError(f"there is no collection {name!r}; given are: {there}")
             plain = name.replace(":", "-").replace("/", "-")
-            source = corpus or (name if name.startswith("ir:") else f"{name}:")
+            look = self._look(name)
             snapshot = self.indexed(
-                f"{plain}-{self.hash_of(name)}", lambda: open_source(source), what=name
+                f"{plain}-{self.hash_of(name)}-{look.text}",
+                lambda: open_source(self._source(name), columns=Columns(text=(look.text,))),
+                what=name,
             )
-            folder = corpus.parent if corpus is not None else None
-            self._opened[name] = Ready(name, folder, snapshot)
+            self._opened[name] = Ready(name, self.folder_of(name), snapshot)
         return self._opened[name]
 
     def indexed(
@@ -129,11 +198,63 @@ class Data:
             aside.rename(index)
         return open_snapshot(index)
 
-    def _corpus(self, name: str) -> Path | None:
-        if self.folder is None or name.startswith("ir:"):
-            return None
-        found = sorted((self.folder / name).glob("corpus.jsonl*"))
-        return found[0] if found else None
+    def _look(self, name: str) -> _Look:
+        """Look at the first documents of a folder: the others are known."""
+        if name not in self._looks:
+            found = _Look(frozenset({JUDGED_FIELD, *_MODULES} if name == DOCSTRINGS else ()))
+            if name in self._folders:
+                first = [*islice(open_source(self._source(name)), _LOOKED_AT)]
+                fields = frozenset(field for document in first for field in document.fields)
+                bare = "abstract" in fields and not any(document.text for document in first)
+                found = _Look(fields, "abstract" if bare else "text")
+            self._looks[name] = found
+        return self._looks[name]
+
+    def _take(self, given: Given) -> None:
+        if str(given).startswith(_CATALOGUE):
+            self._catalogued.append(str(given))
+            return
+        folder = Path(given)
+        if not folder.is_dir():
+            raise UsageError(f"--data {given}: there is no such folder")
+        found = [folder] if _corpus(folder) else [*filter(_corpus, sorted(folder.iterdir()))]
+        if not found:
+            raise UsageError(
+                f"--data {given}: neither it nor any of its folders has a corpus.jsonl; a "
+                "collection is a folder with that file in it"
+            )
+        for one in found:
+            name = one.resolve().name
+            if self._folders.get(name, one).resolve() != one.resolve():
+                raise UsageError(
+                    f"two collections are called {name}: {self._folders[name]} and {one}; rename "
+                    "one of them"
+                )
+            self._folders[name] = one
+
+    def _kind(self, name: str) -> str:
+        if name in self._catalogued:
+            dataset = IrDataset(name.removeprefix(_CATALOGUE))
+            return JUDGED if dataset.is_judged else ""
+        folder = self._folders[name]
+        if (folder / _QUERIES).exists() and (folder / _QRELS).exists():
+            return JUDGED
+        fields = self.fields_of(name)
+        if fields >= _PAPER:
+            return PAPERS
+        return ALIKE if fields & {*LABELS, *LINKS} else ""
+
+    def _source(self, name: str) -> str | Path:
+        if name in self._folders:
+            found = _corpus(self._folders[name])
+            assert found is not None
+            return found
+        return name if name in self._catalogued else f"{name}:"
+
+
+def _corpus(folder: Path) -> Path | None:
+    found = sorted(folder.glob(_CORPUS)) if folder.is_dir() else []
+    return found[0] if found else None
 
 
 def _hash_file(path: Path, digest: blake2b) -> None:

@@ -104,9 +104,11 @@ class Result:
 class Experiment:
     """An experiment as it is declared.
 
-    `where` is its place in the paper ("Table 2"), `stand_in` what stands in for the paper's data.
-    `needs` are the collections that it cannot do without, and `uses` those that it takes where
-    they are there. `setting` are plain values, all of them; `quick` replaces some for a short run.
+    `where` is its place in the paper ("Table 2"), `in_place_of` what its collections stand in for.
+    `on` are the kinds of collections that it is done on (see `data`), and `beside` the names of
+    others that it takes where they are there. `setting` are plain values, all of them, of which
+    `sets` is how many collections are taken at most (0: all); `quick` replaces some for a short
+    run.
     Whoever changes what `run` does counts `version` up, so that no old result is taken for new.
     """
 
@@ -114,9 +116,9 @@ class Experiment:
     where: str
     title: str
     run: Callable[[Bench], Result]
-    needs: tuple[str, ...] = ()
-    uses: tuple[str, ...] = ()
-    stand_in: str = ""
+    on: tuple[str, ...] = ()
+    beside: tuple[str, ...] = ()
+    in_place_of: str = ""
     setting: Mapping[str, Any] = field(default_factory=dict)
     quick: Mapping[str, Any] = field(default_factory=dict)
     seed: int = 0

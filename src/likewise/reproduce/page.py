@@ -19,6 +19,7 @@ from likewise.draw.panels import Panel, panels_figure
 from likewise.draw.words import draw_words
 from likewise.errors import LikewiseError, MissingExtra, UsageError
 from likewise.models.colour import harmless
+from likewise.reproduce.data import DOCSTRINGS
 from likewise.reproduce.experiment import (
     FAILS,
     HOLDS,
@@ -40,6 +41,11 @@ _SIGNS[UNTESTABLE] = ("○", "open", "not testable here")
 # Tables of so many columns are set smaller where they cannot be scrolled: on paper.
 _WIDE, _WIDEST = 6, 10
 _NONE = "–"
+_DOCSTRINGS = (
+    "Docstrings are those of the Python that it was run by: functions are alike that name each "
+    "other under See Also. Where nothing else is there that has judged queries, their titles are "
+    "queries, and where nothing has abstracts, the first paragraphs of their texts are."
+)
 KINDS = ("panels", "risk", "words")
 
 _ABOUT = """\
@@ -165,9 +171,10 @@ def _data(data: Mapping[str, str]) -> str:
         f"<li><b>{_safe(name)}</b> <code>{_safe(digest)}</code></li>\n"
         for name, digest in data.items()
     )
+    told = f'<p class="note">{_safe(_DOCSTRINGS)}</p>\n' if DOCSTRINGS in data else ""
     return (
         '<section class="card">\n<h2>Data, and a hash of each</h2>\n'
-        f'<ul class="hashes">\n{items}</ul>\n</section>\n'
+        f'<ul class="hashes">\n{items}</ul>\n{told}</section>\n'
     )
 
 
@@ -186,8 +193,8 @@ def _experiment(done: Done) -> str:
         f'<article class="card" id="{_anchor(done)}">\n<h3><span class="place">'
         f"{_safe(one.where)}</span> {_safe(one.title)}</h3>\n"
     ]
-    if one.stand_in:
-        parts.append(f'<p class="stand-in"><b>Stand-in:</b> {_safe(one.stand_in)}</p>\n')
+    if one.in_place_of:
+        parts.append(f'<p class="in-place-of"><b>In place of:</b> {_safe(one.in_place_of)}</p>\n')
     claims = "".join(
         f"<li>{_verdict(claim)}<div><p>{_safe(claim.text)}</p>"
         f'<p class="reason">{_safe(claim.reason)}</p></div></li>\n'

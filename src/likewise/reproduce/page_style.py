@@ -96,8 +96,8 @@ thead th { font-size: .87em; font-weight: 600; color: var(--soft); vertical-alig
   gap: .2rem 2rem; margin: 0; padding: 0; list-style: none; font-size: .9rem;
 }
 .hashes code { color: var(--soft); overflow-wrap: anywhere; }
-.stand-in { color: var(--soft); }
-.stand-in b { color: var(--ink); font-weight: 600; }
+.in-place-of { color: var(--soft); }
+.in-place-of b { color: var(--ink); font-weight: 600; }
 .verdicts { list-style: none; margin: 0 0 1.4rem; padding: 0; display: grid; gap: .7rem; }
 .verdicts li { display: grid; grid-template-columns: 10.5rem minmax(0, 1fr); gap: .2rem 1rem; }
 .verdicts p { margin: 0; }
@@ -162,7 +162,7 @@ figcaption { color: #5c6470; font-size: .88rem; padding: .4rem .4rem 0; }
   .paper > .card { border-top: 1px solid var(--line); padding: .8rem 0 0; border-radius: 0; }
   h2, h3, h4, caption, .source { break-after: avoid; }
   thead { display: table-header-group; }
-  tr, .values, .verdicts li, figure, .stand-in { break-inside: avoid; }
+  tr, .values, .verdicts li, figure, .in-place-of { break-inside: avoid; }
   .scroll, .scroll:has(table) { overflow: visible; background: none; }
   .claims, .values { min-width: 0; }
   .values th[scope="row"] { min-width: 0; max-width: none; }

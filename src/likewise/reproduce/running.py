@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import time
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from hashlib import blake2b
 from pathlib import Path
 from typing import Any
@@ -44,7 +44,7 @@ class Done:
             "experiment": one.name,
             "where": one.where,
             "title": one.title,
-            "stand_in": one.stand_in,
+            "in_place_of": one.in_place_of,
             "collections": list(self.collections),
             "setting": self.setting,
             "seed": one.seed,
@@ -82,14 +82,9 @@ def run_one(
 ) -> Done:
     """Run an experiment, or take its result from an earlier run of the same on the same data."""
     setting = {**experiment.setting, **(experiment.quick if quick else {})}
-    missing = [name for name in experiment.needs if not data.has(name)]
-    wanted = dict.fromkeys((*experiment.needs, *experiment.uses))
-    used = tuple(name for name in wanted if data.has(name))
-    if missing or (wanted and not used):
-        named = ", ".join(missing) or f"one of {', '.join(wanted)} at least"
-        reason = f"it needs {named}, which is not among the collections given"
-        result = untestable(experiment.title, reason)
-        return Done(paper, experiment, setting, used, result, 0.0)
+    sets = data.of(experiment.on)[: setting.get("sets") or None]
+    beside = tuple(name for name in experiment.beside if data.has(name) and name not in sets)
+    used = (*sets, *beside)
     key = _key(experiment, setting, used, data, quick=quick)
     path = kept / f"{paper.name}-{experiment.name}-{key}.json"
     earlier = _read(path)
@@ -98,7 +93,8 @@ def run_one(
         return Done(paper, experiment, setting, used, result, seconds, kept=True)
     if watch is not None:
         watch(f"{paper.name}: {experiment.where}, {experiment.title}")
-    bench = Bench(data, setting, seed=experiment.seed, quick=quick, threads=threads, watch=watch)
+    bench = Bench(data, setting, sets=sets, beside=beside, seed=experiment.seed)
+    bench = replace(bench, threads=threads or bench.threads, say=watch or bench.say)
     started = time.perf_counter()
     try:
         result = experiment.run(bench)

@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any
 
 from likewise.errors import MissingExtra, SourceError, UsageError
-from likewise.records import Document
+from likewise.records import Document, Query
 from likewise.sources.columns import Columns, OnBad, Origin, document_maker
 
 _DEFAULT_TEXT = Columns().text
 
 
 class IrDataset:
-    """The documents of one ir_datasets id."""
+    """The documents of one ir_datasets id, and its queries and judgements if it has them."""
 
     def __init__(self, dataset_id: str) -> None:
         try:
@@ -45,7 +45,7 @@ class IrDataset:
         """Every document; without a text column of its own, its `default_text()` is the text."""
         make = document_maker(columns, Origin(self.name, self.name))
         number = 0
-        documents = self._documents()
+        documents = self._items("document", self._dataset.docs_iter)
         for number, item in enumerate(documents, 1):
             try:
                 document = make(_record(item, columns), number)
@@ -54,15 +54,34 @@ class IrDataset:
                 continue
             yield document
 
-    def _documents(self) -> Iterator[Any]:
+    @property
+    def is_judged(self) -> bool:
+        """Whether it has queries and judgements."""
+        return bool(self._dataset.has_queries() and self._dataset.has_qrels())
+
+    def queries(self) -> Iterator[Query]:
+        """Every query, by its `default_text()`."""
+        if not self._dataset.has_queries():
+            raise UsageError(f"{self.name}: this dataset of ir_datasets has no queries")
+        for item in self._items("query", self._dataset.queries_iter):
+            yield Query(item.query_id, item.default_text())
+
+    def judgements(self) -> Iterator[tuple[str, str, int]]:
+        """Every judgement: the ids of a query and of a document, and the grade."""
+        if not self._dataset.has_qrels():
+            raise UsageError(f"{self.name}: this dataset of ir_datasets has no judgements")
+        for item in self._items("judgement", self._dataset.qrels_iter):
+            yield item.query_id, item.doc_id, item.relevance
+
+    def _items(self, what: str, items: Callable[[], Iterator[Any]]) -> Iterator[Any]:
         number = 0
         try:
-            for item in self._dataset.docs_iter():
+            for item in items():
                 number += 1
                 yield item
         except Exception as error:
             # Its readers raise whatever the network, an archive or a parser raised.
-            reason = f"ir_datasets could not give the next document: {error!r}"
+            reason = f"ir_datasets could not give the next {what}: {error!r}"
             raise SourceError(f"{self.name}:{number + 1}", reason) from error
 
 

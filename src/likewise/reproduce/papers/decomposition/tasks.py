@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Container, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -14,11 +14,13 @@ from likewise.evaluate.links import qrels_from_labels, qrels_from_links
 from likewise.evaluate.trec import Qrels
 from likewise.like.question import Question, Ranker, of_doc
 from likewise.reproduce.bench import Bench
-from likewise.reproduce.data import Ready
+from likewise.reproduce.data import LABELS, Ready
+from likewise.sources.docstrings import JUDGED_FIELD
 
 # Documents are relevant that have the same label, that the one asked for links to, or that link to
 # each other in either direction.
 SAME, LINKS, LINKED = "same", "links", "linked"
+_LINKING = {"links": LINKS, JUDGED_FIELD: LINKED}
 
 
 @dataclass(frozen=True)
@@ -41,21 +43,24 @@ class Task:
 
 def tasks_of(bench: Bench) -> Iterator[tuple[Ready, list[Task]]]:
     """Give the collections that are there, each with its tasks."""
-    by_collection: dict[str, list[tuple[str, str, str]]] = {}
-    for task, (collection, how, field) in bench["tasks"].items():
-        by_collection.setdefault(collection, []).append((task, how, field))
-    for collection in bench.there([*by_collection]):
-        ready = bench.open(collection)
+    for name in (*bench.sets, *bench.beside):
+        ready = bench.open(name)
         yield (
             ready,
             [
-                make_task(ready, task, how, field, queries=bench["queries"], seed=bench.seed)
-                for task, how, field in by_collection[collection]
+                make_task(ready, field, how, queries=bench["queries"], seed=bench.seed)
+                for field, how in judging(bench.data.fields_of(name))
             ],
         )
 
 
-def make_task(ready: Ready, name: str, how: str, field: str, *, queries: int, seed: int) -> Task:
+def judging(fields: Container[str]) -> list[tuple[str, str]]:
+    """Give the fields that tell which documents are alike, and how: one of labels, all of links."""
+    label = [(field, SAME) for field in LABELS if field in fields][:1]
+    return label + [(field, how) for field, how in _LINKING.items() if field in fields]
+
+
+def make_task(ready: Ready, field: str, how: str, *, queries: int, seed: int) -> Task:
     """Draw documents to be asked for, of those that something is relevant to."""
     snapshot = ready.snapshot
     values = {document.id: document.fields.get(field, []) for _, document in snapshot.documents()}
@@ -63,7 +68,7 @@ def make_task(ready: Ready, name: str, how: str, field: str, *, queries: int, se
     qids = [*qrels]
     docs = snapshot.find_docs(qids).tolist()
     return Task(
-        name,
+        f"{ready.name}, {field.replace('_', ' ')}",
         [Question(qid, (of_doc(snapshot, doc),)) for qid, doc in zip(qids, docs, strict=True)],
         [frozenset(snapshot.find_docs(sorted(qrels.relevant(qid))).tolist()) for qid in qids],
     )

@@ -4,17 +4,14 @@ from __future__ import annotations
 
 from itertools import product
 
-from likewise.reproduce.data import DOCSTRINGS
+from likewise.reproduce.data import ALIKE, DOCSTRINGS, JUDGED, PAPERS
 from likewise.reproduce.experiment import Experiment, Paper
 from likewise.reproduce.papers.perturbation.choosing import by_names, cross_validated
 from likewise.reproduce.papers.perturbation.curves import JACCARD, LOO, RM3, TAT, risk_curves
-from likewise.reproduce.papers.perturbation.picture import SETS, draw_picture
+from likewise.reproduce.papers.perturbation.picture import draw_picture
 
 _SHARES = (0.0, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 1.0)
-_STAND_IN = (
-    "Cranfield, CISI, CACM and MED (383 judged queries) stand in for TREC 1&2, 7, 8, wt10g, "
-    "Robust 2004 and gov2"
-)
+_IN_PLACE_OF = "TREC 1&2, 7, 8, wt10g, Robust 2004 and gov2"
 _DEFAULTS = {
     "rm3": "rm3",
     "bo1": "bo1",
@@ -33,7 +30,11 @@ _GRIDS = {
         for name in ("jaccard", "loo", "tat")
     },
 }
-_LABELS = {"wikipedia-schools": "categories", "20newsgroups": "category", "elife": "categories"}
+_DRAWN = {
+    "wikipedia-schools": "japanese wave",
+    DOCSTRINGS: "tree distance",
+    "cran": "shock wave",
+}
 
 PAPER = Paper(
     "perturbation",
@@ -45,16 +46,11 @@ PAPER = Paper(
             "Figure 2",
             "words of an expansion in perturbation co-ordinates",
             draw_picture,
-            uses=("wikipedia-schools", *SETS, DOCSTRINGS),
-            stand_in="Wikipedia for Schools, docstrings and Cranfield stand in for wt10g; "
-            + _STAND_IN,
+            on=(JUDGED,),
+            beside=tuple(_DRAWN),
+            in_place_of=_IN_PLACE_OF,
             setting={
-                "queries": {
-                    "wikipedia-schools": "japanese wave",
-                    DOCSTRINGS: "tree distance",
-                    "cran": "shock wave",
-                },
-                "judged": list(SETS),
+                "queries": _DRAWN,
                 "words": 20,
                 "docs": 50,
             },
@@ -64,10 +60,9 @@ PAPER = Paper(
             "Figure 3",
             "risk and reward over the share of the expansion",
             risk_curves,
-            uses=SETS,
-            stand_in=_STAND_IN,
+            on=(JUDGED,),
+            in_place_of=_IN_PLACE_OF,
             setting={
-                "sets": list(SETS),
                 "ways": {
                     LOO: "robust",
                     JACCARD: "robust(similarity=jaccard)",
@@ -83,9 +78,8 @@ PAPER = Paper(
             "Beyond the paper",
             "every expander at one setting for all sets",
             cross_validated,
-            uses=SETS,
+            on=(JUDGED,),
             setting={
-                "sets": list(SETS),
                 "folds": 5,
                 "loss": 5.0,
                 "defaults": _DEFAULTS,
@@ -98,14 +92,14 @@ PAPER = Paper(
             "Beyond the paper",
             "queries that nothing was chosen by: names of categories",
             by_names,
-            uses=tuple(_LABELS),
+            on=(ALIKE, PAPERS),
             setting={
-                "labels": _LABELS,
+                "sets": 0,
                 "last": ["wikipedia-schools"],
                 "least": 5,
                 "defaults": _DEFAULTS,
             },
-            quick={"labels": {"20newsgroups": "category"}},
+            quick={"sets": 1},
         ),
     ),
 )

@@ -40,9 +40,7 @@ _TEXT = (
 
 def cross_validated(bench: Bench) -> Result:
     """Choose each expander's parameters on the other folds of all sets, and measure the rest."""
-    sets = [of_collection(bench.open(name), bench.threads) for name in bench.there(bench["sets"])]
-    if not sets:
-        return untestable(_TEXT, "no collection has judged queries")
+    sets = [of_collection(bench.open(name), bench.threads) for name in bench.sets]
     by_default = {name: [j.run(how) for j in sets] for name, how in bench["defaults"].items()}
     assembled: dict[str, list[Run]] = {}
     chosen: dict[str, str] = {}
@@ -71,13 +69,12 @@ def by_names(bench: Bench) -> Result:
     sets = [
         of_names(
             bench.open(name),
-            label,
+            bench.data.label_of(name),
             least=bench["least"],
             last=name in bench["last"],
             threads=bench.threads,
         )
-        for name, label in bench["labels"].items()
-        if bench.data.has(name)
+        for name in bench.sets
     ]
     sets = [judged for judged in sets if judged.queries]
     if not sets:

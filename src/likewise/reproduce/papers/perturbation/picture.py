@@ -28,7 +28,6 @@ from likewise.retrieve.models import read_model
 from likewise.retrieve.search import Retriever
 from likewise.stages.stage import NOTHING
 
-SETS = ("cran", "cisi", "cacm", "med")
 _TEXT = "Words of noise stand apart from words of sense in perturbation co-ordinates."
 # So many of the first documents on both sides tell which words are those of relevant ones.
 _FEWEST = 3
@@ -39,11 +38,11 @@ def draw_picture(bench: Bench) -> Result:
     drawings = [
         drawn(bench.open(name), query, words=bench["words"], docs=bench["docs"])
         for name, query in bench["queries"].items()
-        if bench.data.has(name)
+        if name in (*bench.sets, *bench.beside)
     ]
     by_kernel: dict[str, Doubles] = {}
     by_documents: dict[str, Doubles] = {}
-    for name in bench.there(bench["judged"]):
+    for name in bench.sets:
         bench.say(name)
         ready = bench.open(name)
         both = [separations(*one, bench["words"]) for one in perturbed(bench, ready)]

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from likewise.reproduce.data import DOCSTRINGS
+from likewise.reproduce.data import ALIKE, JUDGED
 from likewise.reproduce.experiment import Experiment, Paper
 from likewise.reproduce.papers.simplex.draws import figure_1, figure_2
-from likewise.reproduce.papers.simplex.retrieval import SETS, table_2, table_3, table_5
+from likewise.reproduce.papers.simplex.retrieval import table_2, table_3, table_5
 from likewise.reproduce.papers.simplex.searching import (
     CERTIFIED,
     LSH,
-    NEWSGROUPS,
     TOPICS,
     TREE,
     table_1,
@@ -24,7 +23,7 @@ _DRAWS = {
 _PUBLISHED = {name: ["hellinger", f"lsh(radius={radius})"] for radius, name in LSH.items()} | {
     TREE: ["hellinger", "tree"]
 }
-_SMALL = "four small collections with their queries, for 70,000 patents and prior art"
+_SMALL = "70,000 patents, and patents as queries for prior art"
 
 PAPER = Paper(
     "simplex",
@@ -36,7 +35,7 @@ PAPER = Paper(
             "Figure 1",
             "how Hellinger distance bounds Jensen-Shannon divergence",
             figure_1,
-            stand_in="draws of our own from the same distributions",
+            in_place_of="the paper's own draws from the same distributions",
             setting=_DRAWS,
         ),
         Experiment(
@@ -44,7 +43,7 @@ PAPER = Paper(
             "Figure 2",
             "what LSH and a k-d tree find of the ten nearest",
             figure_2,
-            stand_in="draws of our own from the same distributions",
+            in_place_of="the paper's own draws from the same distributions",
             setting={**_DRAWS, "queries": 100},
         ),
         Experiment(
@@ -52,12 +51,10 @@ PAPER = Paper(
             "Table 1",
             "search by Hellinger distance against exhaustive Jensen-Shannon search",
             table_1,
-            uses=(NEWSGROUPS, DOCSTRINGS),
-            stand_in=(
-                "LDA topics of 20 Newsgroups (or of docstrings), for 350,000 NIH grants and "
-                "articles with 550 topics"
-            ),
+            on=(ALIKE,),
+            in_place_of="350,000 NIH grants and articles with 550 topics",
             setting={
+                "sets": 1,
                 "topics": 250,
                 "sweeps": 150,
                 "queries": 1000,
@@ -82,8 +79,8 @@ PAPER = Paper(
             "Table 2",
             "retrieval by topics, and fused with a search by words",
             table_2,
-            uses=SETS,
-            stand_in=_SMALL,
+            on=(JUDGED,),
+            in_place_of=_SMALL,
             setting={"topics": 500, "sweeps": 200, "depth": 200},
             quick={"sweeps": 50},
         ),
@@ -92,8 +89,8 @@ PAPER = Paper(
             "Table 3",
             "P@10 by the number of topics",
             table_3,
-            uses=SETS,
-            stand_in=_SMALL,
+            on=(JUDGED,),
+            in_place_of=_SMALL,
             setting={"topics": list(TOPICS), "sweeps": 200},
             quick={"sweeps": 50},
         ),
@@ -102,9 +99,10 @@ PAPER = Paper(
             "Table 4",
             "speed by the number of topics",
             table_4,
-            uses=(NEWSGROUPS, DOCSTRINGS),
-            stand_in="LDA topics of 20 Newsgroups (or of docstrings), for 70,000 patents",
+            on=(ALIKE,),
+            in_place_of="70,000 patents",
             setting={
+                "sets": 1,
                 "topics": list(TOPICS),
                 "sweeps": 100,
                 "queries": 300,
@@ -117,8 +115,8 @@ PAPER = Paper(
             "Table 5",
             "ways to fuse a run by words with one by topics",
             table_5,
-            uses=SETS,
-            stand_in=_SMALL,
+            on=(JUDGED,),
+            in_place_of=_SMALL,
             setting={"topics": 500, "sweeps": 200},
             quick={"sweeps": 50},
         ),

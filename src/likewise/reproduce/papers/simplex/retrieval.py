@@ -13,13 +13,12 @@ from likewise.evaluate.measures import evaluate
 from likewise.reproduce.bench import Bench, as_run, measured, search
 from likewise.reproduce.comparing import Pairs, claim_above, claim_close, claim_same
 from likewise.reproduce.data import Ready
-from likewise.reproduce.experiment import Claim, Result, Row, Table, estimate, untestable, verdict
+from likewise.reproduce.experiment import Claim, Result, Row, Table, estimate, verdict
 from likewise.reproduce.papers.simplex.searching import LSH, TOPICS
 from likewise.reproduce.papers.simplex.topics import fitted, near_queries
 from likewise.stages.fusion import fuse_rankings
 from likewise.stages.stage import Answered
 
-SETS = ("cran", "cisi", "cacm", "med")
 WORDS, JS, HE, TREE, FUSED = "BM25 (Xue and Croft)", "JS", "He", "He k-d tree", "fused by rank"
 EVERY, PATENTS = "all queries", "patents"
 MEASURES = {"AP": "MAP", "P@10": "P@10", "R@10": "R@10"}
@@ -59,7 +58,6 @@ COMBINED = {"CombMIN": "min", "CombMAX": "max", "CombSUM": "sum", "CombANZ": "an
 NORMALISED = ("score", "rank")
 _WEIGHTED = "CombSUM, weights 1 and .3"
 _RECIPROCAL = "reciprocal rank"
-_NOTHING = f"it needs one of {', '.join(SETS)}, and none is among the collections given"
 _DEPTH = 1000
 # Metric and index of each row.
 _NEAR = {JS: ("js", "scan"), HE: ("hellinger", "scan"), TREE: ("hellinger", "tree")} | {
@@ -92,10 +90,8 @@ class Values:
 
 def table_2(bench: Bench) -> Result:
     """Search by topics, exhaustively and not, and fused with a search by words."""
-    if not bench.there(SETS):
-        return untestable("retrieval by topics", _NOTHING)
     values = {measure: Values() for measure in MEASURES}
-    for name in bench.there(SETS):
+    for name in bench.sets:
         ready = bench.open(name)
         words = search(ready, threads=bench.threads)(ready.queries)
         runs = {WORDS: words} | _near_runs(
@@ -150,12 +146,10 @@ def retrieval_claims(precision: Values, ten: Values) -> list[Claim]:
 
 def table_3(bench: Bench) -> Result:
     """Search by ever more topics."""
-    if not bench.there(SETS):
-        return untestable("P@10 by the number of topics", _NOTHING)
     by_topics: dict[int, Values] = {}
     for topics in bench["topics"]:
         held = by_topics[topics] = Values()
-        for name in bench.there(SETS):
+        for name in bench.sets:
             ready = bench.open(name)
             for row, run in _near_runs(bench, ready, topics, all_of=10, some=10).items():
                 held.put(name, row, measured(ready, run, "P@10"))
@@ -217,10 +211,8 @@ def topic_claims(found: Mapping[int, Rows]) -> list[Claim]:
 
 def table_5(bench: Bench) -> Result:
     """Fuse a run by words with one by topics in all the ways."""
-    if not bench.there(SETS):
-        return untestable("fusion of runs by words and by topics", _NOTHING)
     ten, precision = Values(), Values()
-    for name in bench.there(SETS):
+    for name in bench.sets:
         ready = bench.open(name)
         words = search(ready, threads=bench.threads)(ready.queries)
         halves = fitted(bench, ready, bench["topics"])

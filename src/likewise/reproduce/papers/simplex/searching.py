@@ -13,19 +13,17 @@ from typing import NamedTuple, TypeVar
 import numpy as np
 
 from likewise.compiled import Bools, Doubles, Floats, Ints
-from likewise.errors import MissingExtra
+from likewise.errors import MissingExtra, UsageError
 from likewise.neighbours.certified import nearest_certified
 from likewise.neighbours.index import Neighbours, build_neighbours
 from likewise.neighbours.kernels import score_pairs
 from likewise.neighbours.metrics import JENSEN_SHANNON
 from likewise.reproduce.bench import Bench
 from likewise.reproduce.comparing import claim_above, claim_same
-from likewise.reproduce.data import DOCSTRINGS
 from likewise.reproduce.experiment import Claim, Result, Row, Table, Value, estimate, verdict
 from likewise.reproduce.papers.simplex.topics import distributions, fitted
 from likewise.terms.spectrum import one_thread
 
-NEWSGROUPS = "20newsgroups"
 JS, TREE = "JS, exhaustive", "He k-d tree"
 CERTIFIED = "JS, certified"
 LSH = {radius: f"He LSH R = {radius}" for radius in (0.4, 0.6, 0.8)}
@@ -47,6 +45,8 @@ SPEED = {
 }
 K = 10
 _CERTIFIED_LIMIT = 2000
+# A quarter of the documents may ask the others for ten.
+_LEAST = 2 * K
 _QUALITY, _SPEED_UP = ("MAP", "P@5", "R@5"), "speed-up"
 
 Made = TypeVar("Made")
@@ -291,8 +291,12 @@ def _certified(index: Neighbours, queries: Floats) -> tuple[Ints, Bools]:
 
 
 def _theta(bench: Bench, topics: int) -> Floats:
-    name = (*bench.there((NEWSGROUPS,)), DOCSTRINGS)[0]
+    [name] = bench.sets
     _, shares = distributions(fitted(bench, bench.open(name), topics))
+    if len(shares) < _LEAST:
+        raise UsageError(
+            f"{name} has {len(shares)} documents with topics, and it takes {_LEAST} at least"
+        )
     return shares
 
 

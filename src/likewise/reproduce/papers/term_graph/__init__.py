@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+from likewise.reproduce.data import JUDGED, PAPERS
 from likewise.reproduce.experiment import Experiment, Paper
-from likewise.reproduce.papers.term_graph.abstracts import NAME
-from likewise.reproduce.papers.term_graph.expansion import SETS, table_4
+from likewise.reproduce.papers.term_graph.expansion import table_4
 from likewise.reproduce.papers.term_graph.misplaced import table_1
 from likewise.reproduce.papers.term_graph.prediction import table_2
 
@@ -18,9 +18,10 @@ PAPER = Paper(
             "Table 1",
             "pairs of terms that sub-sampling puts the wrong way round",
             table_1,
-            needs=(NAME,),
-            stand_in="words of abstracts of eLife, for gene and protein names of PubMed",
+            on=(PAPERS,),
+            in_place_of="gene and protein names of PubMed: words of abstracts here",
             setting={
+                "sets": 1,
                 "terms": 5000,
                 "abstracts": 0,
                 "tested": 100,
@@ -39,12 +40,13 @@ PAPER = Paper(
             "Table 2",
             "terms of a paper's body, told from its abstract",
             table_2,
-            needs=(NAME,),
-            stand_in=(
-                "2,400 papers of eLife and 10,650 further abstracts, for 6,000 papers on cancer; "
-                "names are words of two capitals, or of letters and digits"
+            on=(PAPERS,),
+            in_place_of=(
+                "6,000 papers on cancer, with names of genes and proteins: here those are words "
+                "of two capitals, or of letters and digits"
             ),
             setting={
+                "sets": 1,
                 "lexicons": ["names", "words"],
                 "terms": 5000,
                 "name_df": 3,
@@ -73,8 +75,8 @@ PAPER = Paper(
             "Table 4",
             "queries expanded along the graph",
             table_4,
-            uses=SETS,
-            stand_in="four small collections, for TREC's Genomics 2003, 2004 and Ad Hoc 7, 8",
+            on=(JUDGED,),
+            in_place_of="TREC's Genomics 2003, 2004 and Ad Hoc 7, 8",
             setting={"terms": 50, "share": 0.2},
         ),
     ),

@@ -2,22 +2,20 @@
 
 from __future__ import annotations
 
-import gzip
 from collections.abc import Iterable
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
-import orjson
 
 from likewise.records import Document
 from likewise.reproduce.bench import Bench
 from likewise.reproduce.data import Ready
+from likewise.sources import Columns, open_source
 
-NAME = "elife"
 _MORE = "more-abstracts.jsonl.gz"
 
-Paper = dict[str, Any]
+Paper = dict[str, str]
 
 
 class Split(NamedTuple):
@@ -50,21 +48,41 @@ def split_papers(bench: Bench) -> Split:
 
 
 def _read(bench: Bench) -> tuple[list[Paper], list[Paper]]:
-    assert bench.data.folder is not None
-    folder = bench.data.folder / NAME
+    """Give papers, and records of further abstracts where the folder has these."""
+    [name] = bench.sets
+    folder = bench.data.folder_of(name)
+    if folder is None:
+        return _parted(document for _, document in bench.open(name).snapshot.documents()), []
     [corpus] = sorted(folder.glob("corpus.jsonl*"))
     more = folder / _MORE
     return _records(corpus), _records(more) if more.exists() else []
 
 
+def _parted(documents: Iterable[Document]) -> list[Paper]:
+    """Take the first paragraph of a text for its abstract, and what follows for its body."""
+    found = []
+    for one in documents:
+        abstract, _, body = one.text.partition("\n\n")
+        found.append({"id": one.id, "title": one.title, "abstract": abstract, "body": body})
+    return found
+
+
 def _records(path: Path) -> list[Paper]:
-    content = path.read_bytes()
-    lines = gzip.decompress(content) if path.suffix == ".gz" else content
-    return [orjson.loads(line) for line in lines.splitlines()]
+    columns = Columns(text=("abstract",))
+    return [
+        {"id": one.id, "title": one.title, "abstract": one.text, "body": _text(one, "body")}
+        for one in open_source(path, columns=columns)
+    ]
+
+
+def _text(document: Document, field: str) -> str:
+    value = document.fields.get(field, "")
+    return value if isinstance(value, str) else ""
 
 
 def _indexed(bench: Bench, named: str, papers: Iterable[Paper]) -> Ready:
+    [name] = bench.sets
     documents = (Document(one["id"], one["title"], one["abstract"]) for one in papers)
-    key = f"{NAME}-{bench.data.hash_of(NAME)}-{named}"
+    key = f"{name}-{bench.data.hash_of(name)}-{named}"
     snapshot = bench.data.indexed(key, lambda: documents, what="abstracts")
-    return Ready(f"abstracts of {NAME}", None, snapshot)
+    return Ready(f"abstracts of {name}", None, snapshot)

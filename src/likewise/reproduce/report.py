@@ -1,0 +1,72 @@
+"""How is it all done at once? Papers in, a page and plain values out."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any
+
+from likewise.collection.files import storage_errors, write_bytes
+from likewise.errors import StorageError, UsageError
+from likewise.reproduce import papers as published
+from likewise.reproduce.data import Data, Given
+from likewise.reproduce.page import page
+from likewise.reproduce.running import Done, Watch, choose, run_papers
+from likewise.reproduce.summary import summary, to_bytes
+
+
+def reproduce_papers(
+    papers: Sequence[str] | str = (),
+    *,
+    data: Sequence[Given] | Given = (),
+    out: str | Path = "reproduction",
+    quick: bool = False,
+    threads: int = 0,
+    watch: Watch | None = None,
+    finish: Callable[[Done], None] | None = None,
+) -> dict[str, Any]:
+    """Run the experiments of papers (none named: of all), and write what they gave.
+
+    `data` are folders of collections, or ids of ir_datasets as `ir:cranfield`; without any there
+    are docstrings. `out/index.html` is a page, `out/summary.json` what is returned. Results are
+    kept in `out/kept`, so that what was interrupted goes on where it stopped. `watch` is told what
+    is under way, and `finish` is given what is done.
+    """
+    chosen = choose(published.all_papers(), [papers] if isinstance(papers, str) else papers)
+    to = _made(Path(out))
+    given = [data] if isinstance(data, str | Path) else data
+    collections = Data(given, to / "collections", watch=watch)
+    done = []
+    for one in run_papers(
+        chosen, collections, kept=to / "kept", quick=quick, threads=threads, watch=watch
+    ):
+        done.append(one)
+        if finish is not None:
+            finish(one)
+    used = sorted({name for one in done for name in one.collections})
+    hashes = {name: collections.hash_of(name) for name in used}
+    values = summary(done, quick=quick, data=hashes)
+    _write(to / "summary.json", to_bytes(values))
+    _write(to / "index.html", page(done, quick=quick, data=hashes).encode("utf-8"))
+    return values
+
+
+def _made(out: Path) -> Path:
+    """Make the folder to write to, before anything takes long."""
+    try:
+        out.mkdir(parents=True, exist_ok=True)
+    except FileExistsError:
+        raise UsageError(f"--out {out}: a file; name a folder") from None
+    except OSError as error:
+        raise StorageError(f"--out {out}: cannot be made ({error.strerror})") from None
+    if not os.access(out, os.W_OK):
+        raise StorageError(f"--out {out}: cannot be written to")
+    return out
+
+
+def _write(path: Path, written: bytes) -> None:
+    aside = path.with_name(f".{path.name}.{os.getpid()}.part")
+    with storage_errors(path):
+        write_bytes(aside, written)
+        aside.replace(path)
