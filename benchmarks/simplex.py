@@ -24,9 +24,9 @@ import numpy as np
 
 from likewise.neighbours.index import build_neighbours
 from likewise.reproduce.bench import Bench
-from likewise.reproduce.data import DOCSTRINGS, Data
+from likewise.reproduce.data import Data
 from likewise.reproduce.papers.simplex import PAPER
-from likewise.reproduce.papers.simplex.searching import NEWSGROUPS, measure
+from likewise.reproduce.papers.simplex.searching import measure
 from likewise.reproduce.papers.simplex.topics import distributions, fitted
 
 
@@ -68,10 +68,10 @@ def main() -> None:
     setting = {**experiment.setting, **(experiment.quick if options.quick else {}), **given}
     folder = os.environ.get("LIKEWISE_DATA")
     with tempfile.TemporaryDirectory() as work:
-        data = Data(Path(folder) if folder else None, Path(work))
+        data = Data([folder] if folder else [], Path(work))
         bench = Bench(data, setting)
-        ready = bench.open((*bench.there((NEWSGROUPS,)), DOCSTRINGS)[0])
-        _, theta = distributions(fitted(bench, ready, bench["topics"]))
+        [name] = data.of(experiment.on)[:1]
+        _, theta = distributions(fitted(bench, bench.open(name), bench["topics"]))
         table(theta, bench["methods"], bench["queries"])
 
 

@@ -32,7 +32,8 @@ def votes(data: Path, work: Path, *, quick: bool, seed: int) -> None:
     """Print the table of both lexicons of the paper's Table 2."""
     [experiment] = [one for one in PAPER.experiments if one.name == "table-2"]
     setting = {**experiment.setting, **(experiment.quick if quick else {})}
-    bench = Bench(Data(data, work), setting, seed=seed, quick=quick)
+    given = Data([data], work)
+    bench = Bench(given, setting, sets=given.of(experiment.on)[:1], seed=seed)
     split = split_papers(bench)
     print(f"## Votes: {split.training.snapshot.n_docs:,} training abstracts of eLife\n")
     for name in bench["lexicons"]:

@@ -140,7 +140,7 @@ def read_result(values: Mapping[str, Any]) -> Result:
     """Read what `to_json` gave."""
     return Result(
         claims=tuple(Claim(**claim) for claim in values["claims"]),
-        tables=tuple(_table(table) for table in values["tables"]),
+        tables=tuple(read_table(table) for table in values["tables"]),
         drawings=tuple(_drawing(drawing) for drawing in values["drawings"]),
         tried=values["tried"],
     )
@@ -165,7 +165,8 @@ def verdict(holds: bool) -> str:
     return HOLDS if holds else FAILS
 
 
-def _table(values: Mapping[str, Any]) -> Table:
+def read_table(values: Mapping[str, Any]) -> Table:
+    """Read a table from plain values."""
     rows = tuple(
         Row(
             row["name"],
