@@ -49,7 +49,11 @@ def test_it_runs_and_says_which_claims_hold(call, here):
     assert " ".join(lines[2].split()) == (
         "made-up Table 2 ○ not testable here of what is not there"
     )
-    assert lines[-2:] == ["2 hold, 1 do not hold, 3 not testable here", "reproduction/index.html"]
+    assert lines[-3:] == [
+        "published claims: 2 hold, 1 do not hold, 3 not testable here",
+        "claims of ours: 1 hold, 0 do not hold, 0 not testable here",
+        "reproduction/index.html",
+    ]
     assert "4 of 4 left · made-up: Table 1, search for notes\n" in err
     assert "0 of 4 left · done: made-up: Figure 2" in err
     page = (here / "reproduction" / "index.html").read_text("utf-8")

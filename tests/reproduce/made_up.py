@@ -71,6 +71,7 @@ def everything(*, text="plain", lines=2):
             Claim(f"{text} holds.", HOLDS, f"{text} seen"),
             Claim(f"{text} fails.", FAILS, f"{text} not seen"),
             Claim(f"{text} is open.", UNTESTABLE, f"{text} not there"),
+            Claim(f"{text} is ours.", HOLDS, f"{text} seen too", ours=True),
         ),
         tables=(
             Table(f"{text} wide", columns, rows, digits=4, unit="MAP", note=f"{text} note"),

@@ -136,16 +136,18 @@ def test_the_hash_of_docstrings_is_that_of_versions(tmp_path, monkeypatch):
     assert Data([], tmp_path).hash_of(DOCSTRINGS) != before
 
 
-def test_titles_ask_for_their_documents_and_what_these_link_to():
+def test_titles_ask_for_what_their_documents_link_to():
     documents = [
-        Document("a", "first", fields={"see_also": ["b", "c"]}),
-        Document("b", "second"),
-        Document("c", "", fields={"see_also": ["a"]}),
+        Document("a", "first", fields={"to": ["b", "a", "away", "b", 7, "c"]}),
+        Document("b", "second", fields={"to": "a"}),
+        Document("c", "", fields={"to": ["a"]}),
+        Document("d", "fourth", fields={"to": ["d", "away"]}),
     ]
-    queries, qrels = judged_titles(documents)
+    queries, qrels = judged_titles(documents, "to", itself=False)
     assert [(query.qid, query.text) for query in queries] == [("a", "first")]
-    assert qrels.relevant("a") == {"a": 1, "b": 1, "c": 1}
-    many = [Document(str(i), f"t {i}", fields={"see_also": ["0"]}) for i in range(1000)]
-    queries, qrels = judged_titles(many)
+    assert qrels.relevant("a") == {"b": 1, "c": 1}
+    assert judged_titles(documents, "to", itself=True)[1].relevant("a") == {"a": 1, "b": 1, "c": 1}
+    many = [Document(str(i), f"t {i}", fields={"to": ["0", "1"]}) for i in range(1000)]
+    queries, qrels = judged_titles(many, "to", itself=True)
     assert len(queries) == len(qrels) == 300
-    assert queries == judged_titles(many)[0]
+    assert queries == judged_titles(many, "to", itself=True)[0]

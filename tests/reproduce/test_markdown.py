@@ -32,7 +32,8 @@ def stored(tmp_path):
 
 def test_all_claims_and_tables_are_there():
     text = markdown(values(done(everything()), done(searched(), "two")))
-    assert "Claims: 1 holds, 1 does not hold, 1 not testable here." in text
+    assert "Claims, published: 1 hold, 1 do not hold, 1 not testable here; ours: 1 hold, " in text
+    assert "- **✓ holds** (ours): plain is ours. plain seen too." in text
     assert "- **✓ holds**: plain holds. plain seen." in text
     assert "- **✗ does not hold**: plain fails. plain not seen." in text
     assert "- **○ not testable here**: plain is open. plain not there." in text

@@ -8,6 +8,7 @@ from likewise.evaluate.risk import measure_risk
 from likewise.reproduce.bench import Bench
 from likewise.reproduce.data import JUDGED, Data
 from likewise.reproduce.experiment import FAILS, HOLDS, UNTESTABLE, read_result
+from likewise.reproduce.judged import of_collection, of_names, sign_test
 from likewise.reproduce.papers.perturbation import PAPER
 from likewise.reproduce.papers.perturbation.choosing import pick
 from likewise.reproduce.papers.perturbation.curves import (
@@ -21,7 +22,6 @@ from likewise.reproduce.papers.perturbation.curves import (
     dominated,
 )
 from likewise.reproduce.papers.perturbation.picture import apart, drawn, judge, quadrants
-from likewise.reproduce.papers.perturbation.runs import of_collection, of_names, sign_test
 from likewise.reproduce.running import run_one
 
 EXPERIMENTS = {one.name: one for one in PAPER.experiments}
@@ -165,7 +165,7 @@ def test_a_curve_dominates_points_below_and_to_the_right():
 class Stub:
     """A collection of which all is known: a run is the change of AP of each query."""
 
-    ready = type("Ready", (), {"name": "one"})
+    name = "one"
     plain = np.zeros(40)
 
     def ap(self, run):
@@ -233,8 +233,8 @@ def test_one_setting(data, tmp_path):
     defaults = {"rm3": "rm3", "robust loo": "robust"}
     result = run(data, "one-setting", tmp_path, grids=grids, defaults=defaults, folds=2)
     assert len(result.tables) == 4
-    assert [row.name for row in result.tables[0].rows] == ["none", "rm3", "robust loo"]
-    assert "rm3: rm3(docs=" in result.tables[2].note
+    assert [row.name for row in result.tables[0].rows] == ["BM25", "rm3", "robust loo"]
+    assert "rm3: rm3(docs=" in result.tables[3].note
     assert result.claims[0].verdict in (HOLDS, FAILS)
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from typing import NamedTuple
 
 import numpy as np
@@ -48,14 +49,14 @@ def compare(one: Doubles, other: Doubles) -> Compared:
     return Compared(mean, randomisation_test(between))
 
 
-def claim_above(text: str, pairs: Pairs) -> Claim:
+def claim_above(text: str, pairs: Pairs, *, ours: bool = False) -> Claim:
     """Claim that the first of each pair is above the other: the mean difference, p < .05."""
-    return _claim(text, pairs, lambda one: one.above)
+    return replace(_claim(text, pairs, lambda one: one.above), ours=ours)
 
 
-def claim_close(text: str, pairs: Pairs) -> Claim:
+def claim_close(text: str, pairs: Pairs, *, ours: bool = False) -> Claim:
     """Claim that the first of each pair is not below the other by more than chance."""
-    return _claim(text, pairs, lambda one: not one.below)
+    return replace(_claim(text, pairs, lambda one: not one.below), ours=ours)
 
 
 def claim_same(text: str, pairs: Pairs) -> Claim:

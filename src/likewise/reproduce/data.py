@@ -77,7 +77,8 @@ class Ready:
 
     @cached_property
     def _titles(self) -> tuple[list[Query], Qrels]:
-        return judged_titles(document for _, document in self.snapshot.documents())
+        documents = (document for _, document in self.snapshot.documents())
+        return judged_titles(documents, JUDGED_FIELD, itself=True)
 
     def _file(self, name: str) -> str | Path:
         if self.name.startswith(_CATALOGUE):

@@ -19,6 +19,9 @@ if TYPE_CHECKING:
 
 HOLDS, FAILS, UNTESTABLE = "holds", "does not hold", "not testable here"
 VERDICTS = (HOLDS, FAILS, UNTESTABLE)
+# Of several claims; and a sign for each, as colour alone says nothing.
+SEVERAL = {HOLDS: "hold", FAILS: "do not hold", UNTESTABLE: "not testable here"}
+SIGNS = {HOLDS: "✓", FAILS: "✗", UNTESTABLE: "○"}
 
 
 @dataclass(frozen=True)
@@ -75,11 +78,12 @@ class Drawing:
 
 @dataclass(frozen=True)
 class Claim:
-    """A sentence that was published, whether it holds, and what that was seen by."""
+    """A sentence that was published, or is `ours`, whether it holds, and what that was seen by."""
 
     text: str
     verdict: str
     reason: str
+    ours: bool = False
 
     def __post_init__(self) -> None:
         if self.verdict not in VERDICTS:

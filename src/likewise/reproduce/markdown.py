@@ -14,13 +14,12 @@ from typing import Any
 import orjson
 
 from likewise.errors import LikewiseError, UsageError
-from likewise.reproduce.experiment import Table, read_table
+from likewise.reproduce.experiment import SIGNS, Table, read_table
 from likewise.reproduce.page import is_bare, number, span
 from likewise.reproduce.quality import plain, quality_table
-from likewise.reproduce.summary import FORMAT
+from likewise.reproduce.summary import FORMAT, tallied
 
 START, END = "<!-- quality: made by likewise reproduce -->", "<!-- /quality -->"
-_SIGNS = {"holds": "✓ holds", "does not hold": "✗ does not hold"}
 _ABOUT = """\
 Made from `reproduction.json` by `make reproduce`, not by hand. Published values stand in *italics*
 beside ours; intervals are of 95%. The page that `likewise reproduce` writes has the figures too.
@@ -29,14 +28,14 @@ beside ours; intervals are of 95%. The page that `likewise reproduce` writes has
 
 def markdown(values: Mapping[str, Any]) -> str:
     """Write a summary's claims and tables."""
-    verdicts = ", ".join(f"{n} {verdict}" for verdict, n in values["verdicts"].items())
+    verdicts = "; ".join(f"{whose}: {tallied(of)}" for whose, of in values["verdicts"].items())
     data = ", ".join(values["data"])
     lines = [
         "# Do the published claims hold?",
         "",
         _ABOUT,
         f"likewise {values['likewise']}, {span(values['seconds'])} in all, on {data}. "
-        f"Claims: {verdicts}.",
+        f"Claims, {verdicts}.",
     ]
     for paper in values["papers"]:
         lines += ["", f"## {paper['title']}", "", paper["source"]]
@@ -81,8 +80,9 @@ def _experiment(paper: str, one: Mapping[str, Any], values: Mapping[str, Any]) -
     if one["in_place_of"]:
         yield from (f"In place of: {_plain(one['in_place_of'])}.", "")
     for claim in of("claims"):
-        told = _SIGNS.get(claim["verdict"], f"○ {claim['verdict']}")
-        yield f"- **{told}**: {_plain(claim['text'])} {_plain(claim['reason'])}."
+        told = f"{SIGNS[claim['verdict']]} {claim['verdict']}"
+        whose = " (ours)" if claim["ours"] else ""
+        yield f"- **{told}**{whose}: {_plain(claim['text'])} {_plain(claim['reason'])}."
     for table in of("tables"):
         yield from _table(read_table({k: v for k, v in table.items() if k not in _PLACE}))
     if one["tried"]:

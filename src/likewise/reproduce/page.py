@@ -23,6 +23,8 @@ from likewise.reproduce.data import DOCSTRINGS
 from likewise.reproduce.experiment import (
     FAILS,
     HOLDS,
+    SEVERAL,
+    SIGNS,
     UNTESTABLE,
     VERDICTS,
     Claim,
@@ -35,9 +37,8 @@ from likewise.reproduce.experiment import (
 from likewise.reproduce.page_style import STYLE
 from likewise.reproduce.running import Done
 
-# A sign, and words for one claim and for several: colour alone says nothing.
-_SIGNS = {HOLDS: ("✓", "yes", "hold"), FAILS: ("✗", "no", "do not hold")}
-_SIGNS[UNTESTABLE] = ("○", "open", "not testable here")
+_KINDS = {HOLDS: "yes", FAILS: "no", UNTESTABLE: "open"}
+_OURS = '<span class="ours">ours</span>'
 # Tables of so many columns are set smaller where they cannot be scrolled: on paper.
 _WIDE, _WIDEST = 6, 10
 _NONE = "–"
@@ -134,13 +135,17 @@ def _about(done: Sequence[Done], *, quick: bool) -> str:
 
 
 def _tally(done: Sequence[Done]) -> str:
-    verdicts = [claim.verdict for one in done for claim in one.result.claims]
-    items = "".join(
-        f'<li class="{_SIGNS[verdict][1]}"><span class="sign">{_SIGNS[verdict][0]}</span> '
-        f"<b>{verdicts.count(verdict)}</b> {_SIGNS[verdict][2]}</li>\n"
-        for verdict in VERDICTS
-    )
-    return f'<ul class="tally">\n{items}</ul>\n'
+    claims = [claim for one in done for claim in one.result.claims]
+    lists = []
+    for whose, ours in (("Published claims", False), ("Claims of ours", True)):
+        verdicts = [claim.verdict for claim in claims if claim.ours is ours]
+        items = "".join(
+            f'<li class="{_KINDS[verdict]}"><span class="sign">{SIGNS[verdict]}</span> '
+            f"<b>{verdicts.count(verdict)}</b> {SEVERAL[verdict]}</li>\n"
+            for verdict in VERDICTS
+        )
+        lists.append(f'<ul class="tally">\n<li class="whose">{whose}</li>\n{items}</ul>\n')
+    return "".join(lists)
 
 
 def _summary(papers: Sequence[tuple[Paper, list[Done]]]) -> str:
@@ -148,7 +153,7 @@ def _summary(papers: Sequence[tuple[Paper, list[Done]]]) -> str:
     for paper, some in papers:
         rows = [
             f'<tr><td class="where"><a href="#{_anchor(one)}">{_safe(one.experiment.where)}</a>'
-            f"</td><td>{_safe(claim.text)}</td><td>{_verdict(claim)}</td></tr>\n"
+            f"</td><td>{_claim(claim)}</td><td>{_verdict(claim)}</td></tr>\n"
             for one in some
             for claim in one.result.claims
         ]
@@ -196,7 +201,7 @@ def _experiment(done: Done) -> str:
     if one.in_place_of:
         parts.append(f'<p class="in-place-of"><b>In place of:</b> {_safe(one.in_place_of)}</p>\n')
     claims = "".join(
-        f"<li>{_verdict(claim)}<div><p>{_safe(claim.text)}</p>"
+        f"<li>{_verdict(claim)}<div><p>{_claim(claim)}</p>"
         f'<p class="reason">{_safe(claim.reason)}</p></div></li>\n'
         for claim in result.claims
     )
@@ -224,7 +229,7 @@ def _table(table: Table) -> str:
     notes = [_safe(table.note)] if table.note else []
     keys = ['<span class="published">paper</span>: as published'] if both else []
     if any(row.ours for row in table.rows):
-        keys.append('<span class="ours">ours</span>: the paper does not have it')
+        keys.append(f"{_OURS}: the paper does not have it")
     notes += [" · ".join(keys)] if keys else []
     note = f'<p class="note">{"<br>".join(notes)}</p>\n' if notes else ""
     return _scroll(text, table.title) + note
@@ -239,7 +244,7 @@ def _row(row: Row, table: Table, *, bare: bool) -> str:
             told = number(published, table.digits, bare=bare)
             lines.append(f'<span class="published">paper {told}</span>')
         cells.append(f"<td>{''.join(lines) or _NONE}</td>")
-    mark = '<span class="ours">ours</span> '
+    mark = f"{_OURS} "
     kind = ' class="beyond"' if row.ours else ""
     head = f'<th scope="row">{mark if row.ours else ""}{_safe(row.name)}</th>'
     return f"<tr{kind}>{head}{''.join(cells)}</tr>\n"
@@ -297,9 +302,13 @@ def written(value: Any) -> str:
     return f"{value:g}" if isinstance(value, float) else str(value)
 
 
+def _claim(claim: Claim) -> str:
+    return f"{f'{_OURS} ' if claim.ours else ''}{_safe(claim.text)}"
+
+
 def _verdict(claim: Claim) -> str:
-    sign, kind, _ = _SIGNS[claim.verdict]
-    return f'<span class="verdict {kind}"><span class="sign">{sign}</span> {claim.verdict}</span>'
+    sign = f'<span class="sign">{SIGNS[claim.verdict]}</span>'
+    return f'<span class="verdict {_KINDS[claim.verdict]}">{sign} {claim.verdict}</span>'
 
 
 def _scroll(content: str, title: str) -> str:

@@ -55,8 +55,11 @@ code { font: .88em ui-monospace, "SF Mono", Menlo, Consolas, monospace; }
 .paper { margin: 3rem 0 0; }
 .tally {
   display: flex; flex-wrap: wrap; gap: .4rem 1.8rem; margin: 1.4rem 0; padding: 0;
-  list-style: none;
+  list-style: none; align-items: baseline;
 }
+.tally .whose { color: var(--soft); min-width: 10rem; }
+.tally + .tally { margin-top: -1rem; }
+.hashes + .note { margin: .8rem 0 0; }
 .tally b { font-size: 1.25rem; font-variant-numeric: tabular-nums; }
 .yes { --c: var(--t1); }
 .no { --c: var(--own); }

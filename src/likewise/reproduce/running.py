@@ -19,7 +19,7 @@ from likewise.reproduce.bench import Bench
 from likewise.reproduce.data import Data
 from likewise.reproduce.experiment import Experiment, Paper, Result, read_result, untestable
 
-FORMAT = 1
+FORMAT = 2
 
 Watch = Callable[[str], None]
 

@@ -9,7 +9,7 @@ from typing import Any
 import orjson
 
 from likewise import __version__
-from likewise.reproduce.experiment import VERDICTS
+from likewise.reproduce.experiment import SEVERAL, VERDICTS
 from likewise.reproduce.running import Done
 
 FORMAT = 1
@@ -29,8 +29,15 @@ def summary(done: Sequence[Done], *, quick: bool, data: Mapping[str, str]) -> di
         "data": dict(data),
         "seconds": round(sum(one["seconds"] for one in values), 1),
         "verdicts": {
-            verdict: sum(claim["verdict"] == verdict for one in values for claim in one["claims"])
-            for verdict in VERDICTS
+            whose: {
+                verdict: sum(
+                    claim["verdict"] == verdict and claim["ours"] is ours
+                    for one in values
+                    for claim in one["claims"]
+                )
+                for verdict in VERDICTS
+            }
+            for whose, ours in (("published", False), ("ours", True))
         },
         "papers": [
             {
@@ -53,6 +60,11 @@ def summary(done: Sequence[Done], *, quick: bool, data: Mapping[str, str]) -> di
             for item in one[name]
         ]
     return out
+
+
+def tallied(verdicts: Mapping[str, int]) -> str:
+    """Say how many claims hold, do not, or cannot be tested."""
+    return ", ".join(f"{n} {SEVERAL[verdict]}" for verdict, n in verdicts.items())
 
 
 def to_bytes(values: Mapping[str, Any]) -> bytes:

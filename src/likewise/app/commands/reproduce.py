@@ -35,7 +35,6 @@ all that they depend on: a run that was interrupted goes on where it stopped, an
 nothing only writes the page again. The exit code is 0 whatever the verdicts.
 """
 
-_SIGNS = {"holds": "✓", "does not hold": "✗", "not testable here": "○"}
 _NARROWEST = 24
 
 
@@ -75,6 +74,7 @@ def _reproduce(options: argparse.Namespace) -> None:
     from likewise.reproduce.papers import all_papers
     from likewise.reproduce.report import reproduce_papers
     from likewise.reproduce.running import choose
+    from likewise.reproduce.summary import tallied
 
     chosen = choose(all_papers(), options.paper)
     progress = _Progress(sum(len(paper.experiments) for paper in chosen), quiet=options.quiet)
@@ -98,8 +98,10 @@ def _reproduce(options: argparse.Namespace) -> None:
         print_json(values)
         return
     print(_table(values["claims"]))
-    counted = ", ".join(f"{n} {_several(verdict)}" for verdict, n in values["verdicts"].items())
-    print(f"\n{counted}\n{options.out / 'index.html'}")
+    print()
+    for whose, told in (("published", "published claims"), ("ours", "claims of ours")):
+        print(f"{told}: {tallied(values['verdicts'][whose])}")
+    print(options.out / "index.html")
 
 
 def _given(named: Sequence[str]) -> Sequence[str]:
@@ -117,11 +119,13 @@ def _given(named: Sequence[str]) -> Sequence[str]:
 def _table(claims: Sequence[Mapping[str, Any]]) -> str:
     """Write claims for a terminal: the last column, the claim, takes as many lines as it needs."""
     from likewise.models.colour import harmless
+    from likewise.reproduce.experiment import SIGNS
 
     rows = [("paper", "where", "verdict", "claim")]
     for claim in claims:
-        shown = f"{_SIGNS[claim['verdict']]} {claim['verdict']}"
-        rows.append((claim["paper"], claim["where"], shown, claim["text"]))
+        shown = f"{SIGNS[claim['verdict']]} {claim['verdict']}"
+        text = f"(ours) {claim['text']}" if claim["ours"] else claim["text"]
+        rows.append((claim["paper"], claim["where"], shown, text))
     widths = [max(len(row[column]) for row in rows) for column in range(3)]
     room = shutil.get_terminal_size((100, 24)).columns - sum(widths) - 6
     lines = []
@@ -131,10 +135,6 @@ def _table(claims: Sequence[Mapping[str, Any]]) -> str:
             lines.append((start + line).rstrip())
             start = " " * len(start)
     return "\n".join(lines)
-
-
-def _several(verdict: str) -> str:
-    return {"holds": "hold", "does not hold": "do not hold"}.get(verdict, verdict)
 
 
 class _Progress:

@@ -14,16 +14,12 @@ from likewise.reproduce.comparing import compare
 from likewise.reproduce.experiment import (
     Claim,
     Result,
-    Row,
-    Table,
-    Value,
-    estimate,
     untestable,
     verdict,
 )
-from likewise.reproduce.papers.perturbation.runs import (
-    NONE,
+from likewise.reproduce.judged import (
     Judged,
+    gain_tables,
     hurt_alone,
     of_collection,
     of_names,
@@ -32,10 +28,9 @@ from likewise.reproduce.papers.perturbation.runs import (
 )
 
 OURS = "robust loo"
-GAIN, WORST, HURT = "mean gain, %", "worst gain, %", "queries hurt"
-BY_DEFAULT = "All sets: the defaults"
+BY_DEFAULT = "The defaults"
 _TEXT = (
-    "(Ours.) No expander gains significantly more than robust expansion by perturbation, and none "
+    "No expander gains significantly more than robust expansion by perturbation, and none "
     "hurts fewer queries."
 )
 
@@ -50,10 +45,12 @@ def cross_validated(bench: Bench) -> Result:
         bench.say(f"{name}: {len(settings)} settings")
         assembled[name], chosen[name] = _choose(bench, sets, name, settings)
     told = "; ".join(f"{name}: {how}" for name, how in chosen.items())
-    tables = [*_tables(bench, sets, by_default, "the defaults")]
+    ours = [name for name in by_default if name.startswith("robust") or name == "rrm"]
+    tables = gain_tables(sets, by_default, BY_DEFAULT, ours=ours, seed=bench.seed)
     if assembled:
-        title = f"parameters chosen on the other {bench['folds'] - 1} folds"
-        tables += _tables(bench, sets, assembled, title, note=f"Chosen most often: {told}.")
+        title = f"Parameters chosen on the other {bench['folds'] - 1} folds"
+        note = f"Chosen most often: {told}."
+        tables += gain_tables(sets, assembled, title, ours=ours, seed=bench.seed, note=note)
     return Result(
         claims=(_claim(sets, by_default),),
         tables=tuple(tables),
@@ -82,9 +79,10 @@ def by_names(bench: Bench) -> Result:
     if not sets:
         return untestable(_TEXT, "no collection has categories of enough documents")
     runs = {name: [j.run(how) for j in sets] for name, how in bench["defaults"].items()}
+    ours = [name for name in runs if name.startswith("robust") or name == "rrm"]
     return Result(
         claims=(_claim(sets, runs),),
-        tables=tuple(_tables(bench, sets, runs, "names of categories as queries")),
+        tables=tuple(gain_tables(sets, runs, BY_DEFAULT, ours=ours, seed=bench.seed)),
         tried=(
             "The defaults as they are, on queries of another kind: nothing was chosen here, so "
             "that there was nothing to try."
@@ -126,48 +124,6 @@ def pick(changes: Sequence[Sequence[Doubles]], loss: float, kept: Callable[[int]
     return max(range(len(changes)), key=lambda i: worth(changes[i]))
 
 
-def _tables(
-    bench: Bench,
-    sets: Sequence[Judged],
-    runs: Mapping[str, Sequence[Run]],
-    title: str,
-    *,
-    note: str = "",
-) -> list[Table]:
-    names = [judged.ready.name for judged in sets]
-    means, risks = [], []
-    for name, of in {NONE: [judged.plain for judged in sets], **runs}.items():
-        pairs = [*zip(sets, of, strict=True)]
-        aps = [estimate(judged.ap(run), seed=bench.seed) for judged, run in pairs]
-        gains = [100 * float(judged.change(run).mean()) for judged, run in pairs]
-        ours = name.startswith("robust") or name == "rrm"
-        means.append(Row(name, dict(zip(names, aps, strict=True)), ours=ours))
-        risks.append(
-            Row(
-                name,
-                {
-                    GAIN: Value(float(np.mean(gains))),
-                    WORST: Value(min(gains)),
-                    HURT: Value(float(sum(int(j.hurt(run).sum()) for j, run in pairs))),
-                    "R-Loss at 1000": Value(
-                        float(sum(j.lost(run, 1000).sum() for j, run in pairs))
-                    ),
-                    "R-Loss at 100": Value(float(sum(j.lost(run, 100).sum() for j, run in pairs))),
-                },
-                ours=ours,
-            )
-        )
-    return [
-        Table(f"MAP: {title}", tuple(names), tuple(means), digits=4, unit="MAP", note=note),
-        Table(
-            f"All sets: {title}",
-            (GAIN, WORST, HURT, "R-Loss at 1000", "R-Loss at 100"),
-            tuple(risks[1:]),
-            digits=1,
-        ),
-    ]
-
-
 def _claim(sets: Sequence[Judged], runs: Mapping[str, Sequence[Run]]) -> Claim:
     def changes(name: str) -> Doubles:
         return np.concatenate([j.change(run) for j, run in zip(sets, runs[name], strict=True)])
@@ -185,4 +141,4 @@ def _claim(sets: Sequence[Judged], runs: Mapping[str, Sequence[Run]]) -> Claim:
         for name in others
     ]
     held = not any(gap.below for gap in gaps.values()) and hurt[OURS] <= min(hurt.values())
-    return Claim(_TEXT, verdict(held), "; ".join(told))
+    return Claim(_TEXT, verdict(held), "; ".join(told), ours=True)

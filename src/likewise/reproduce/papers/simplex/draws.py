@@ -99,9 +99,10 @@ def bound_claims(spread: Spread) -> list[Claim]:
             ),
         ),
         Claim(
-            "(Ours.) With the ½ and in nats, ln 2 / 2 · He ≤ JS ≤ ½ He.",
+            "With the ½ and in nats, ln 2 / 2 · He ≤ JS ≤ ½ He.",
             verdict(not any(outside[1.0, BOUNDS].values())),
             _counted(outside[1.0, BOUNDS], n),
+            ours=True,
         ),
     ]
 

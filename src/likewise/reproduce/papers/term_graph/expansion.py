@@ -138,10 +138,13 @@ def make_claims(found: Mapping[str, Mapping[str, Doubles]]) -> list[Claim]:
         claim_close(
             "Expansion by the resistance kernel is above Bo1's or comes close.", over(KERNEL, PRF)
         ),
-        claim_above("(Ours.) The default expansion on the graph is above none.", over(OURS, NONE)),
+        claim_above(
+            "The default expansion on the graph is above none.", over(OURS, NONE), ours=True
+        ),
         claim_close(
-            "(Ours.) The default expansion on the graph is above Bo1's or comes close.",
+            "The default expansion on the graph is above Bo1's or comes close.",
             over(OURS, PRF),
+            ours=True,
         ),
     ]
 

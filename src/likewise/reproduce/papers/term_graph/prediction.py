@@ -127,14 +127,16 @@ def make_claims(aucs: Mapping[str, Mapping[str, Doubles]]) -> list[Claim]:
             against((diffusion,), (free,)),
         ),
         claim_above(
-            "(Ours.) Diffusion and resistance on the normalised Laplacian, counted by document, "
+            "Diffusion and resistance on the normalised Laplacian, counted by document, "
             "are above TF-IDF, PHITS and shortest paths.",
             against(by_document, BASELINES),
+            ours=True,
         ),
         claim_above(
-            "(Ours.) Votes of the documents alike, with a step on the graph and the abstract's "
+            "Votes of the documents alike, with a step on the graph and the abstract's "
             "own terms first, are above every kernel and baseline.",
             against((OURS + OWN_FIRST,), others),
+            ours=True,
         ),
     ]
 

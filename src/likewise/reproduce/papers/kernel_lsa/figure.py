@@ -1,4 +1,4 @@
-"""Kernel latent semantic analysis using an information retrieval based kernel (CIKM 2009)."""
+"""Figure 1: Kernel LSA over its share, by how many first documents are smoothed."""
 
 from __future__ import annotations
 
@@ -13,14 +13,12 @@ from likewise.like.near import Near, RankNear
 from likewise.like.space import build_space
 from likewise.like.store import make_halves
 from likewise.models.subspace import LSI, fit_lsi
-from likewise.reproduce.bench import Bench, measured, p_value, search
-from likewise.reproduce.comparing import claim_above, told_p
-from likewise.reproduce.data import JUDGED, Ready
+from likewise.reproduce.bench import Bench, measured, search
+from likewise.reproduce.comparing import claim_above
+from likewise.reproduce.data import Ready
 from likewise.reproduce.experiment import (
     Claim,
     Drawing,
-    Experiment,
-    Paper,
     Result,
     Row,
     Table,
@@ -29,12 +27,12 @@ from likewise.reproduce.experiment import (
 )
 from likewise.smooth.search import RowSearch
 from likewise.smooth.space import KLSA, fit_space
-from likewise.smooth.stage import Smooth, Smoothing, read_smoothing
+from likewise.smooth.stage import Smooth, Smoothing
 from likewise.smooth.store import StoredRows
+from likewise.stages.stage import Stage
 
-_PUBLISHED = (1, 0.9)
+PUBLISHED = (1, 0.9)
 _BASELINES = {"BM25": "plain", "LSI": "lsi"}
-_SHARES = tuple(np.round(np.arange(0, 1.01, 0.1), 1).tolist())
 
 
 # AP of each query by z and λ, and those of BM25 and LSI.
@@ -54,12 +52,15 @@ class Set(NamedTuple):
         return max(self.found, key=lambda key: (float(self.found[key].mean()), key))
 
 
-def _figure(bench: Bench) -> Result:
+def figure_1(bench: Bench) -> Result:
+    """Measure every z and λ, as published, and what is chosen of them on other queries."""
     sets = {}
     for name in bench.sets:
         ready = bench.open(name)
         bench.say(f"{name}: {len(bench['first']) * len(bench['shares'])} settings")
-        sets[name] = Set(_smoothed(bench, ready), _plain(bench, ready), _lsi(bench, ready))
+        sets[name] = Set(
+            _smoothed(bench, ready), _plain(bench, ready), measured(ready, lsi(bench, ready))
+        )
     panels = tuple(
         {
             "name": name,
@@ -79,7 +80,7 @@ def _figure(bench: Bench) -> Result:
         "LSI": {name: one.lsi for name, one in sets.items()},
     }
     for z in bench["first"]:
-        of = {name: one.found[z, _PUBLISHED[1]] for name, one in sets.items()}
+        of = {name: one.found[z, PUBLISHED[1]] for name, one in sets.items()}
         rows[f"Kernel LSA, z = {z}, λ = .9"] = of
     rows["z and λ chosen on other queries, one setting for all sets"] = chosen
     rows["the best z and λ of each set, chosen on these queries"] = {
@@ -137,13 +138,13 @@ def figure_claims(
 ) -> list[Claim]:
     """Judge Figure 1; `chosen` is AP at settings that were chosen on other queries."""
     falling = {
-        name: all(np.diff([one.found[z, _PUBLISHED[1]].mean() for z in first]) <= 0)
+        name: all(np.diff([one.found[z, PUBLISHED[1]].mean() for z in first]) <= 0)
         for name, one in sets.items()
     }
     return [
         Claim(
             "The best setting is z = 1 with λ = .9.",
-            verdict(all(one.best == _PUBLISHED for one in sets.values())),
+            verdict(all(one.best == PUBLISHED for one in sets.values())),
             f"the best here: {_told(sets)}",
         ),
         Claim(
@@ -155,7 +156,7 @@ def figure_claims(
         claim_above(
             "Kernel LSA is above BM25 and LSI, at z = 1 with λ = .9.",
             {
-                f"{name}, over {other}": (one.found[_PUBLISHED], getattr(one, field))
+                f"{name}, over {other}": (one.found[PUBLISHED], getattr(one, field))
                 for name, one in sets.items()
                 for other, field in _BASELINES.items()
             },
@@ -184,11 +185,11 @@ def _plain(bench: Bench, ready: Ready) -> Doubles:
     return measured(ready, search(ready, _first(bench), threads=bench.threads))
 
 
-def _lsi(bench: Bench, ready: Ready) -> Doubles:
+def lsi(bench: Bench, ready: Ready) -> Stage:
     """LSI: the cosine of axes of TF-IDF vectors."""
     model = fit_lsi(ready.snapshot, LSI(topics=bench["axes"], power=1.0), threads=bench.threads)
     space = build_space(make_halves(ready.snapshot, model))
-    return measured(ready, RankNear(space, Near(), k=1000, threads=bench.threads))
+    return RankNear(space, Near(), k=1000, threads=bench.threads)
 
 
 def _smoothed(bench: Bench, ready: Ready) -> Found:
@@ -205,110 +206,3 @@ def _smoothed(bench: Bench, ready: Ready) -> Found:
             last = Smooth(rows, replace(how, docs=z, share=share), deep=0, threads=bench.threads)
             out[z, share] = measured(ready, last.after(stage).apply(answered))
     return out
-
-
-def _ours(bench: Bench) -> Result:
-    names = bench.sets
-    found: dict[str, dict[str, Doubles]] = {
-        row: {} for row in ("BM25", "RM3", "LSI", *bench["rows"])
-    }
-    for name in names:
-        ready = bench.open(name)
-        bench.say(name)
-        space = fit_space(ready.snapshot, KLSA(), threads=bench.threads)
-        rows = RowSearch(StoredRows(ready.snapshot, space))
-        found["BM25"][name] = measured(ready, search(ready, threads=bench.threads))
-        found["RM3"][name] = measured(ready, search(ready, expand="rm3", threads=bench.threads))
-        found["LSI"][name] = _lsi(bench, ready)
-        for row, (expand, smooth) in bench["rows"].items():
-            stage = search(ready, expand=expand, threads=bench.threads)
-            if smooth != "none":
-                stage = stage >> Smooth(rows, read_smoothing(smooth), threads=bench.threads)
-            found[row][name] = measured(ready, stage)
-    gains = {
-        row: [float(values[name].mean() / found["BM25"][name].mean() - 1) for name in names]
-        for row, values in found.items()
-    }
-    smoothed = next(iter(bench["rows"]))
-    told = "; ".join(
-        f"{row} {np.mean(gain):+.1%} in the mean, {min(gain):+.1%} at worst"
-        for row, gain in gains.items()
-        if row != "BM25"
-    )
-    p = ", ".join(
-        f"{told_p(p_value(found[smoothed][name], found['BM25'][name]))} ({name})" for name in names
-    )
-    beats = min(gains[smoothed]) > 0 and np.mean(gains[smoothed]) > max(
-        np.mean(gains["RM3"]), np.mean(gains["LSI"])
-    )
-    return Result(
-        claims=(
-            Claim(
-                "(Ours.) One setting for all sets is above BM25 on each, and above LSI and RM3 in "
-                "the mean.",
-                verdict(bool(beats)),
-                f"{told}; p of {smoothed} against BM25 {p}",
-            ),
-        ),
-        tables=(
-            Table(
-                "One setting for all sets",
-                tuple(names),
-                tuple(
-                    Row(
-                        row,
-                        {name: estimate(values[name]) for name in names},
-                        ours=row in bench["rows"],
-                    )
-                    for row, values in found.items()
-                ),
-                digits=4,
-                unit="MAP",
-            ),
-        ),
-        tried=(
-            "The share, the number of first documents and of axes were chosen by leaving one "
-            "collection out (benchmarks/klsa.py, setting); that weights go by rank was found with "
-            "all of these queries in sight."
-        ),
-    )
-
-
-PAPER = Paper(
-    "kernel-lsa",
-    "Kernel latent semantic analysis using an information retrieval based kernel",
-    "Park, Ramamohanarao, CIKM 2009",
-    (
-        Experiment(
-            "figure-1",
-            "Figure 1",
-            "MAP over λ for z = 1, 5, 10, 20, 50",
-            _figure,
-            on=(JUDGED,),
-            setting={
-                "method": "bm25(k1=2)",
-                "kernel": "bm25(k1=2,power=0.5,idf=rsj)",
-                "axes": 300,
-                "first": [1, 5, 10, 20, 50],
-                "shares": list(_SHARES),
-                "folds": 5,
-            },
-            quick={"shares": [0.0, 0.5, 0.8, 0.9, 1.0]},
-        ),
-        Experiment(
-            "ours",
-            "Beyond the paper",
-            "one setting for all sets, and the default search",
-            _ours,
-            on=(JUDGED,),
-            setting={
-                "axes": 300,
-                "rows": {
-                    "klsa": ["none", "klsa"],
-                    "robust": ["robust", "none"],
-                    "robust and klsa (the default search)": ["robust", "klsa"],
-                },
-            },
-        ),
-    ),
-)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Container, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 
@@ -17,18 +17,28 @@ from likewise.records import Query
 from likewise.reproduce.bench import as_run, search
 from likewise.reproduce.comparing import told_p
 from likewise.reproduce.data import Ready
+from likewise.reproduce.experiment import Row, Table, Value, estimate
+from likewise.reproduce.titles import judged_titles
+from likewise.stages.stage import Stage
 
-NONE = "none"
+NONE, PLAIN = "none", "BM25"
+GAIN, WORST, HURT = "mean gain, %", "worst gain, %", "queries hurt"
+DEPTHS = (1000, 100)
 
 
 @dataclass
 class Judged:
-    """A collection and its judged queries; runs of the same name are measured once."""
+    """A collection and its judged queries; runs of the same name are measured once.
 
+    Where a document's own title is asked, `itself` says whether it may be an answer.
+    """
+
+    name: str
     ready: Ready
     queries: Sequence[Query]
     qrels: Qrels
     threads: int = 1
+    itself: bool = True
     _scores: dict[str, Doubles] = field(default_factory=dict)
 
     @cached_property
@@ -38,8 +48,14 @@ class Judged:
 
     def run(self, how: str | Expander) -> Run:
         """Give the answers to the queries as an expander makes them."""
-        stage = search(self.ready, expand=str(how), threads=self.threads)
-        return as_run(self.ready, stage(self.queries), str(how))
+        return self.answered(search(self.ready, expand=str(how), threads=self.threads), str(how))
+
+    def answered(self, stage: Stage, name: str) -> Run:
+        """Give the answers of a stage to the queries."""
+        run = as_run(self.ready, stage(self.queries), name)
+        if self.itself:
+            return run
+        return Run(name, {qid: [a for a in ranking if a[0] != qid] for qid, ranking in run.items()})
 
     def ap(self, run: Run) -> Doubles:
         """Give the average precision of each query."""
@@ -71,7 +87,8 @@ class Judged:
 def of_collection(ready: Ready, threads: int) -> Judged:
     """Take a collection with its own queries and judgements."""
     qids = [query.qid for query in ready.queries]
-    return Judged(ready, ready.queries, Qrels({qid: ready.qrels[qid] for qid in qids}), threads)
+    qrels = Qrels({qid: ready.qrels[qid] for qid in qids})
+    return Judged(ready.name, ready, ready.queries, qrels, threads)
 
 
 def of_names(ready: Ready, label: str, *, least: int, last: bool, threads: int) -> Judged:
@@ -86,7 +103,48 @@ def of_names(ready: Ready, label: str, *, least: int, last: bool, threads: int) 
             members.setdefault(value, {})[document.id] = 1
     kept = {qid: found for qid, found in members.items() if len(found) >= least}
     queries = [Query(qid, " ".join(qid.split(".")[-1 if last else 0 :])) for qid in kept]
-    return Judged(ready, queries, Qrels(kept), threads)
+    return Judged(ready.name, ready, queries, Qrels(kept), threads)
+
+
+def of_titles(ready: Ready, field: str, *, threads: int) -> Judged:
+    """Ask a collection for titles of documents that link to others by a field."""
+    documents = (one for _, one in ready.snapshot.documents())
+    queries, qrels = judged_titles(documents, field, itself=False)
+    return Judged(f"{ready.name}, titles", ready, queries, qrels, threads, itself=False)
+
+
+def gain_tables(
+    sets: Sequence[Judged],
+    runs: Mapping[str, Sequence[Run]],
+    title: str,
+    *,
+    ours: Container[str] = (),
+    seed: int = 0,
+    note: str = "",
+) -> list[Table]:
+    """Make a table of MAP, and one of what is gained over BM25 and lost by the queries hurt."""
+    means, risks = [], []
+    for name, of in {PLAIN: [judged.plain for judged in sets], **runs}.items():
+        pairs = [*zip(sets, of, strict=True)]
+        aps = {judged.name: estimate(judged.ap(run), seed=seed) for judged, run in pairs}
+        gains = [100 * float(judged.change(run).mean()) for judged, run in pairs]
+        means.append(Row(name, aps, ours=name in ours))
+        told = {
+            GAIN: float(np.mean(gains)),
+            WORST: min(gains),
+            HURT: float(sum(int(judged.hurt(run).sum()) for judged, run in pairs)),
+        }
+        for depth in DEPTHS:
+            lost = sum(float(judged.lost(run, depth).sum()) for judged, run in pairs)
+            told[f"R-Loss at {depth}"] = lost
+        values = {column: Value(value) for column, value in told.items()}
+        risks.append(Row(name, values, ours=name in ours))
+    n = sum(len(judged.queries) for judged in sets)
+    note = f"{n:,} queries. {note}".strip()
+    return [
+        Table(f"{title}: MAP", tuple(s.name for s in sets), tuple(means), digits=4, unit="MAP"),
+        Table(f"{title}: over {PLAIN}", tuple(told), tuple(risks[1:]), digits=1, note=note),
+    ]
 
 
 def hurt_alone(sets: Sequence[Judged], one: Sequence[Run], other: Sequence[Run]) -> tuple[int, int]:

@@ -1,0 +1,52 @@
+"""Kernel latent semantic analysis using an information retrieval based kernel (CIKM 2009)."""
+
+from __future__ import annotations
+
+from likewise.reproduce.data import ALIKE, DOCSTRINGS, JUDGED, PAPERS
+from likewise.reproduce.experiment import Experiment, Paper
+from likewise.reproduce.papers.kernel_lsa.figure import figure_1
+from likewise.reproduce.papers.kernel_lsa.pipelines import WAYS, one_setting, unseen
+
+_SHARES = (0.0, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 1.0)
+
+PAPER = Paper(
+    "kernel-lsa",
+    "Kernel latent semantic analysis using an information retrieval based kernel",
+    "Park, Ramamohanarao, CIKM 2009",
+    (
+        Experiment(
+            "figure-1",
+            "Figure 1",
+            "MAP over λ for z = 1, 5, 10, 20, 50",
+            figure_1,
+            on=(JUDGED,),
+            setting={
+                "method": "bm25(k1=2)",
+                "kernel": "bm25(k1=2,power=0.5,idf=rsj)",
+                "axes": 300,
+                "first": [1, 5, 10, 20, 50],
+                "shares": list(_SHARES),
+                "folds": 5,
+            },
+            quick={"shares": [0.0, 0.5, 0.8, 0.9, 1.0]},
+        ),
+        Experiment(
+            "one-setting",
+            "Beyond the paper",
+            "one setting for all sets, and the default search",
+            one_setting,
+            on=(JUDGED,),
+            setting={"axes": 300, "ways": WAYS},
+        ),
+        Experiment(
+            "unseen",
+            "Beyond the paper",
+            "queries that nothing was chosen by: names of categories, and titles",
+            unseen,
+            on=(ALIKE, PAPERS),
+            beside=(DOCSTRINGS,),
+            setting={"sets": 0, "last": ["wikipedia-schools"], "least": 5, "ways": WAYS},
+            quick={"sets": 1},
+        ),
+    ),
+)
