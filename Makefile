@@ -2,7 +2,7 @@
 PYTHON ?= python3
 BIN := .venv/bin
 
-.PHONY: demo test bench clean
+.PHONY: demo test bench reproduce clean
 
 demo: .venv/demo
 	$(BIN)/likewise demo --to demo/docstrings.lw
@@ -15,6 +15,13 @@ test: .venv/dev
 
 bench: .venv/bench
 	$(BIN)/python benchmarks/search.py
+
+# All experiments of the papers (about two hours), and what the documentation says of them.
+reproduce: .venv/all
+	test -d "$$LIKEWISE_DATA" # the folder of collections
+	$(BIN)/likewise reproduce all --out reproduction
+	cp reproduction/summary.json docs/reproduction.json
+	$(BIN)/python -m likewise.reproduce.markdown docs/reproduction.json README.md
 
 .venv/%: pyproject.toml
 	test -x $(BIN)/python || $(PYTHON) -m venv .venv

@@ -19,15 +19,13 @@ import argparse
 import tempfile
 import time
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
 
 import likewise as lw
 from corpora import debian
-from likewise.evaluate import evaluate
-from likewise.expand.expander import Asked, Expander, Setting, rank_weights
+from likewise.expand.expander import Asked, Setting, rank_weights
 from likewise.expand.feedback import RM3, relevance
 from likewise.expand.perturb import perturb
 from likewise.expand.pool import read_pool
@@ -39,55 +37,6 @@ from likewise.retrieve.search import Retriever
 from likewise.stages.stage import NOTHING
 
 DEPTH = Robust().docs
-
-
-@dataclass
-class Judged:
-    """A collection with judged queries, and its answers to the queries as they are."""
-
-    name: str
-    collection: lw.Collection
-    queries: list[lw.Query]
-    qrels: lw.Qrels
-    plain: lw.Run
-
-    def run(self, how: Expander) -> lw.Run:
-        return self.collection.run(self.queries, expand=how, name=str(how))
-
-    def ap(self, run: lw.Run) -> np.ndarray:
-        return evaluate(run, self.qrels, measures="AP")["AP"]
-
-
-def open_judged(data: Path, name: str, cache: Path) -> Judged:
-    folder = cache / f"{name}.lw"
-    [corpus] = sorted((data / name).glob("corpus.jsonl*"))
-    if not folder.exists():
-        lw.index(corpus, to=folder, model=None)
-    collection = lw.open(folder)
-    qrels = lw.read_qrels(data / name / "qrels.txt")
-    asked = lw.read_queries(data / name / "queries.jsonl")
-    queries = [query for query in asked if qrels.relevant(query.qid)]
-    return Judged(name, collection, queries, qrels, collection.run(queries, method="bm25"))
-
-
-def open_named(data: Path, name: str, field: str, cache: Path) -> Judged:
-    """A collection asked for the names of its categories of five documents or more."""
-    folder = cache / f"{name}.lw"
-    [corpus] = sorted((data / name).glob("corpus.jsonl*"))
-    if not folder.exists():
-        lw.index(corpus, to=folder, model=None)
-    collection = lw.open(folder)
-    members: dict[str, dict[str, int]] = {}
-    for document in collection:
-        values = document.fields.get(field, [])
-        for value in [values] if isinstance(values, str) else values:
-            members.setdefault(value, {})[document.id] = 1
-    kept = {qid: found for qid, found in members.items() if len(found) >= 5}
-    # Of a path, as in "History.British History", the last part is the name; of a group all are.
-    cut = -1 if name == "wikipedia-schools" else 0
-    queries = [lw.Query(qid, " ".join(qid.split(".")[cut:])) for qid in kept]
-    plain = collection.run(queries, method="bm25")
-    return Judged(name, collection, queries, lw.Qrels(kept), plain)
 
 
 def speed(cache: Path, *, limit: int, n_queries: int, seed: int) -> None:

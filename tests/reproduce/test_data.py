@@ -3,9 +3,10 @@ import json
 import pytest
 
 from likewise.errors import SourceError, UsageError
-from likewise.records import Document
+from likewise.records import Document, Query
 from likewise.reproduce.data import ALIKE, DOCSTRINGS, JUDGED, PAPERS, Data
 from likewise.reproduce.titles import judged_titles
+from likewise.sources import open_source
 
 from .made_up import NOTES, write_collection
 
@@ -151,3 +152,33 @@ def test_titles_ask_for_what_their_documents_link_to():
     queries, qrels = judged_titles(many, "to", itself=True)
     assert len(queries) == len(qrels) == 300
     assert queries == judged_titles(many, "to", itself=True)[0]
+
+
+class Dataset:
+    """What ir_datasets has, made up: `judged` has queries and judgements."""
+
+    def __init__(self, name):
+        self.name, self.is_judged = f"ir:{name}", name == "judged"
+
+    def queries(self):
+        return iter([Query("a", "flutter"), Query("b", "nothing")])
+
+    def judgements(self):
+        return iter([("a", "1", 1), ("b", "2", 1), ("b", "2", 0)])
+
+
+def test_ids_of_ir_datasets_are_collections(data, folder, tmp_path, monkeypatch):
+    monkeypatch.setattr("likewise.reproduce.data.IrDataset", Dataset)
+    monkeypatch.setattr("likewise.sources.irdatasets.IrDataset", Dataset)
+    source = open_source(folder / "notes" / "corpus.jsonl")
+    monkeypatch.setattr("likewise.reproduce.data.open_source", lambda name, columns: source)
+    said = []
+    data = Data(["ir:judged", "ir:bare"], tmp_path / "work", watch=said.append)
+    assert data.names == ["ir:bare", "ir:judged"]
+    assert data.of([JUDGED]) == ("ir:judged",)
+    assert said[0].startswith("ir:bare is left out")
+    ready = data.open("ir:judged")
+    # Of two judgements the last counts: nothing is relevant to the second query.
+    assert [query.qid for query in ready.queries] == ["a"]
+    assert ready.qrels.relevant("a") == {"1": 1}
+    assert data.hash_of("ir:judged") != data.hash_of("ir:bare")

@@ -11,6 +11,7 @@ import pytest
 
 from likewise.errors import MissingExtra, SourceError, UsageError
 from likewise.sources import Columns, open_source
+from likewise.sources.irdatasets import IrDataset
 
 ir_datasets = pytest.importorskip("ir_datasets")
 
@@ -25,24 +26,56 @@ class Paper(NamedTuple):
         return f"{self.title} {self.abstract}"
 
 
+class Topic(NamedTuple):
+    query_id: str
+    title: str
+
+    def default_text(self):
+        return self.title
+
+
+class Judgement(NamedTuple):
+    query_id: str
+    doc_id: str
+    relevance: int
+
+
 class Catalogue:
-    def __init__(self, docs):
-        self._docs = docs
+    def __init__(self, items):
+        self._items = items
+
+    def _of(self, kind):
+        return [item for item in self._items if isinstance(item, kind | Exception)]
+
+    def _iter(self, kind):
+        for item in self._of(kind):
+            if isinstance(item, Exception):
+                raise item
+            yield item
 
     def has_docs(self):
         return True
 
+    def has_queries(self):
+        return bool(self._of(Topic))
+
+    def has_qrels(self):
+        return bool(self._of(Judgement))
+
     def docs_iter(self):
-        for doc in self._docs:
-            if isinstance(doc, Exception):
-                raise doc
-            yield doc
+        return self._iter(Paper)
+
+    def queries_iter(self):
+        return self._iter(Topic)
+
+    def qrels_iter(self):
+        return self._iter(Judgement)
 
 
 @pytest.fixture
 def catalogue(monkeypatch):
-    def install(*docs):
-        monkeypatch.setattr(ir_datasets, "load", lambda name: Catalogue(docs))
+    def install(*items):
+        monkeypatch.setattr(ir_datasets, "load", lambda name: Catalogue(items))
 
     return install
 
@@ -76,6 +109,23 @@ def test_whatever_its_readers_raise_is_a_source_error(catalogue):
         list(open_source("ir:x", on_bad=lambda error: None))
 
 
+def test_queries_and_judgements(catalogue):
+    catalogue(Topic("q", "what?"), Judgement("q", "a", 1), Judgement("q", "b", 0))
+    dataset = IrDataset("x")
+    assert dataset.is_judged
+    assert [query[:2] for query in dataset.queries()] == [("q", "what?")]
+    assert list(dataset.judgements()) == [("q", "a", 1), ("q", "b", 0)]
+    catalogue(Paper("a", "T", "A", 1))
+    bare = IrDataset("x")
+    assert not bare.is_judged
+    for what, name in ((bare.queries, "queries"), (bare.judgements, "judgements")):
+        with pytest.raises(UsageError, match=f"ir:x: this dataset of ir_datasets has no {name}"):
+            list(what())
+    catalogue(Topic("q", "what?"), RuntimeError("no network"))
+    with pytest.raises(SourceError, match=r"ir:x:2: .*next query: .*no network"):
+        list(IrDataset("x").queries())
+
+
 def test_an_unknown_id():
     with pytest.raises(UsageError, match=r"no dataset 'nothing/like-this'"):
         open_source("ir:nothing/like-this")
@@ -92,6 +142,8 @@ def test_cranfield(tmp_path):
     home = tmp_path / "home"
     shutil.copytree(Path(os.environ["LIKEWISE_DATA"]) / "ir_datasets_home", home)
     code = (
+        "from likewise.evaluate import read_qrels, read_queries;"
+        "print(len(read_queries('ir:cranfield')), len(read_qrels('ir:cranfield')));"
         "from likewise.sources import open_source; s = open_source('ir:cranfield'); d = list(s);"
         "print(len(d), s.done, s.total, d[0].id, d[0].place, sorted(d[0].fields), d[0].title[:12])"
     )
@@ -103,6 +155,7 @@ def test_cranfield(tmp_path):
         text=True,
         check=True,
     )
-    assert done.stdout.split("\n")[0] == (
-        "1400 1400 1400 1 ir:cranfield:1 ['author', 'bib'] experimental"
-    )
+    assert done.stdout.splitlines()[:2] == [
+        "225 225",
+        "1400 1400 1400 1 ir:cranfield:1 ['author', 'bib'] experimental",
+    ]

@@ -204,7 +204,9 @@ class Data:
         if name not in self._looks:
             found = _Look(frozenset({JUDGED_FIELD, *_MODULES} if name == DOCSTRINGS else ()))
             if name in self._folders:
-                first = [*islice(open_source(self._source(name)), _LOOKED_AT)]
+                # By ids for titles, as a document needs either or a text.
+                columns = Columns(title="id")
+                first = [*islice(open_source(self._source(name), columns=columns), _LOOKED_AT)]
                 fields = frozenset(field for document in first for field in document.fields)
                 bare = "abstract" in fields and not any(document.text for document in first)
                 found = _Look(fields, "abstract" if bare else "text")

@@ -52,10 +52,14 @@ class Judged:
 
     def answered(self, stage: Stage, name: str) -> Run:
         """Give the answers of a stage to the queries."""
-        run = as_run(self.ready, stage(self.queries), name)
+        return self.counted(as_run(self.ready, stage(self.queries), name))
+
+    def counted(self, run: Run) -> Run:
+        """Leave out a document that is no answer to its own title."""
         if self.itself:
             return run
-        return Run(name, {qid: [a for a in ranking if a[0] != qid] for qid, ranking in run.items()})
+        kept = {qid: [a for a in ranking if a[0] != qid] for qid, ranking in run.items()}
+        return Run(run.name, kept)
 
     def ap(self, run: Run) -> Doubles:
         """Give the average precision of each query."""
@@ -99,9 +103,9 @@ def of_names(ready: Ready, label: str, *, least: int, last: bool, threads: int) 
     members: dict[str, dict[str, int]] = {}
     for _, document in ready.snapshot.documents():
         values = document.fields.get(label, [])
-        for value in [values] if isinstance(values, str) else values:
-            members.setdefault(value, {})[document.id] = 1
-    kept = {qid: found for qid, found in members.items() if len(found) >= least}
+        for value in values if isinstance(values, list) else [values]:
+            members.setdefault(str(value), {})[document.id] = 1
+    kept = {qid: found for qid, found in members.items() if qid and len(found) >= least}
     queries = [Query(qid, " ".join(qid.split(".")[-1 if last else 0 :])) for qid in kept]
     return Judged(ready.name, ready, queries, Qrels(kept), threads)
 

@@ -7,6 +7,8 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
+import orjson
+
 from likewise.collection.files import storage_errors, write_bytes
 from likewise.errors import StorageError, UsageError
 from likewise.reproduce import papers as published
@@ -46,9 +48,10 @@ def reproduce_papers(
             finish(one)
     used = sorted({name for one in done for name in one.collections})
     hashes = {name: collections.hash_of(name) for name in used}
-    values = summary(done, quick=quick, data=hashes)
-    _write(to / "summary.json", to_bytes(values))
+    written = to_bytes(summary(done, quick=quick, data=hashes))
+    _write(to / "summary.json", written)
     _write(to / "index.html", page(done, quick=quick, data=hashes).encode("utf-8"))
+    values: dict[str, Any] = orjson.loads(written)
     return values
 
 

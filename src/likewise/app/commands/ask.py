@@ -136,7 +136,7 @@ def register(commands: Commands) -> None:
     )
     run.add_argument("collection", type=Path, metavar="DIR", help="the collection")
     what = run.add_mutually_exclusive_group(required=True)
-    what.add_argument("--queries", metavar="FILE", help="the queries; - is standard input")
+    what.add_argument("--queries", metavar="FILE", help="the queries, - or ir:ID")
     what.add_argument(
         "--like", metavar="FILE", help="documents as queries: ids, a line each, or JSONL"
     )

@@ -65,7 +65,7 @@ def register(commands: Commands) -> None:
     )
     tune.add_argument("collection", type=Path, metavar="DIR", help="the collection")
     _add_judging(tune, required=False)
-    tune.add_argument("--qrels", metavar="FILE", help="TREC judgements")
+    tune.add_argument("--qrels", metavar="FILE", help="TREC judgements, or ir:ID")
     tune.add_argument("--model", default="", metavar="NAME", help="default: fitted last")
     tune.add_argument("--dry-run", action="store_true", help="print, and store nothing")
     add_json(tune)
@@ -86,7 +86,7 @@ def _register_eval(commands: Commands) -> None:
         commands, "eval", _eval, summary="measure runs against judgements", manual=_MANUAL
     )
     parser.add_argument("runs", nargs="+", metavar="RUN", help="TREC run files")
-    parser.add_argument("--qrels", required=True, metavar="FILE", help="TREC judgements")
+    parser.add_argument("--qrels", required=True, metavar="FILE", help="TREC judgements, or ir:ID")
     parser.add_argument(
         "--measures", default="AP nDCG@10 P@10 R@1000", metavar="LIST", help="default: %(default)s"
     )

@@ -55,8 +55,8 @@ def register(commands: Commands) -> None:
         metavar="PATH",
         help="with --queries the collection; else TREC run files, the first is the baseline",
     )
-    risk.add_argument("--qrels", required=True, metavar="FILE", help="TREC judgements")
-    risk.add_argument("--queries", metavar="FILE", help="the queries; - is standard input")
+    risk.add_argument("--qrels", required=True, metavar="FILE", help="TREC judgements, or ir:ID")
+    risk.add_argument("--queries", metavar="FILE", help="the queries, - or ir:ID")
     risk.add_argument(
         "--expand",
         action="append",

@@ -42,16 +42,20 @@ class Task:
 
 
 def tasks_of(bench: Bench) -> Iterator[tuple[Ready, list[Task]]]:
-    """Give the collections that are there, each with its tasks."""
+    """Give the collections in which some documents are alike, each with its tasks."""
+    any_asked = False
     for name in (*bench.sets, *bench.beside):
         ready = bench.open(name)
-        yield (
-            ready,
-            [
-                make_task(ready, field, how, queries=bench["queries"], seed=bench.seed)
-                for field, how in judging(bench.data.fields_of(name))
-            ],
-        )
+        tasks = [
+            make_task(ready, field, how, queries=bench["queries"], seed=bench.seed)
+            for field, how in judging(bench.data.fields_of(name))
+        ]
+        asked = [task for task in tasks if task.questions]
+        if asked:
+            any_asked = True
+            yield ready, asked
+    if not any_asked:
+        raise UsageError("no document has another that is alike by its labels or links")
 
 
 def judging(fields: Container[str]) -> list[tuple[str, str]]:
@@ -80,9 +84,13 @@ def _judge(values: dict[str, Any], how: str, queries: int, seed: int) -> Qrels:
         return qrels_from_labels(values, wanted=_drawn(asking, queries, seed))
     if how not in (LINKS, LINKED):
         raise UsageError(f"documents are relevant by {SAME}, {LINKS} or {LINKED}, not {how!r}")
-    links = {doc_id: list(its) for doc_id, its in values.items()}
+    given = {
+        doc_id: [one for one in its if isinstance(one, str)] if isinstance(its, list) else []
+        for doc_id, its in values.items()
+    }
+    links = {doc_id: [*its] for doc_id, its in given.items()}
     if how == LINKED:
-        for doc_id, its in values.items():
+        for doc_id, its in given.items():
             for other in its:
                 if other in links:
                     links[other].append(doc_id)

@@ -9,7 +9,7 @@ import numpy as np
 from likewise.evaluate.trec import Run
 from likewise.reproduce.bench import Bench, search
 from likewise.reproduce.comparing import claim_above, compare
-from likewise.reproduce.data import LINKS, Ready
+from likewise.reproduce.data import LINKS
 from likewise.reproduce.experiment import Claim, Result, untestable, verdict
 from likewise.reproduce.judged import Judged, gain_tables, of_collection, of_names, of_titles
 from likewise.reproduce.papers.kernel_lsa.figure import lsi
@@ -63,9 +63,7 @@ def one_setting(bench: Bench) -> Result:
 
 def unseen(bench: Bench) -> Result:
     """Measure the same on names of categories, and on titles of documents that link to others."""
-    sets = []
-    for name in (*bench.sets, *bench.beside):
-        sets += _asked(bench, bench.open(name))
+    sets = asked_otherwise(bench)
     if not sets:
         return untestable(_UNSEEN, "no collection has categories of enough documents, or links")
     runs = _runs(bench, sets)
@@ -87,17 +85,18 @@ def unseen(bench: Bench) -> Result:
     )
 
 
-def _asked(bench: Bench, ready: Ready) -> list[Judged]:
-    """Give what a collection can be asked for: names of categories, titles of linked documents."""
-    name, fields = ready.name, bench.data.fields_of(ready.name)
+def asked_otherwise(bench: Bench) -> list[Judged]:
+    """Give names of categories, and titles of documents that link to others, as judged queries."""
     found = []
-    if name in bench.sets:
-        label = bench.data.label_of(name)
-        last = name in bench["last"]
-        named = of_names(ready, label, least=bench["least"], last=last, threads=bench.threads)
-        found += [named] if named.queries else []
-    linking = [field for field in LINKS if field in fields]
-    return found + [of_titles(ready, field, threads=bench.threads) for field in linking]
+    for name in (*bench.sets, *bench.beside):
+        ready, fields = bench.open(name), bench.data.fields_of(name)
+        if name in bench.sets:
+            label, last = bench.data.label_of(name), name in bench["last"]
+            threads = bench.threads
+            found.append(of_names(ready, label, least=bench["least"], last=last, threads=threads))
+        linking = [field for field in LINKS if field in fields]
+        found += [of_titles(ready, field, threads=bench.threads) for field in linking]
+    return [one for one in found if one.queries]
 
 
 def _runs(bench: Bench, sets: Sequence[Judged]) -> dict[str, list[Run]]:

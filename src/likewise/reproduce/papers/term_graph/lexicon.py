@@ -13,6 +13,7 @@ import numpy as np
 
 from likewise.collection.snapshot import Snapshot
 from likewise.compiled import Bools, Doubles, Ints
+from likewise.errors import UsageError
 from likewise.evaluate.prediction import predicted, summarise
 from likewise.records import Query
 from likewise.reproduce.bench import Bench, search
@@ -173,6 +174,8 @@ def _nodes(name: str, split: Split, bench: Bench) -> Nodes:
 
 
 def _questions(found: list[tuple[str, Ints, Bools]], hidden: Ints | None = None) -> Questions:
+    if not found:
+        raise UsageError("too few abstracts mention terms of the lexicon to ask anything by them")
     texts, sets, labels = zip(*found, strict=True)
     asked = Questions([*texts], [*sets], np.stack(labels))
     if hidden is not None:
