@@ -5,8 +5,8 @@
 `setting`: which share, number of first documents, weights and number of axes? Chosen by
 leave-one-collection-out: for each set by the mean gain on the others, losses counting 1 + 5 times.
 
-`pipeline`: the same for whole pipelines, on the sets with judged queries, on titles of documents
-that link to others, and on names of categories.
+`pipeline`: whole pipelines on the sets with judged queries; and on titles of documents that link to
+others and on names of categories, which nothing is chosen by.
 
 What the paper measured, and the defaults beside BM25, RM3 and LSI, is in `likewise reproduce
 kernel-lsa`.
@@ -35,6 +35,7 @@ from likewise.reproduce.data import JUDGED, Data
 from likewise.reproduce.judged import Judged, of_collection
 from likewise.reproduce.papers.kernel_lsa import PAPER
 from likewise.reproduce.papers.kernel_lsa.pipelines import asked_otherwise
+from likewise.reproduce.papers.perturbation.choosing import pick
 from likewise.smooth.search import RowSearch
 from likewise.smooth.space import KLSA, fit_space
 from likewise.smooth.stage import Smooth, Smoothing
@@ -87,9 +88,6 @@ class Asked:
         run = self.judged.counted(as_run(self.judged.ready, answered, "run"))
         return np.asarray(evaluate(run, self.judged.qrels, measures="AP")["AP"])
 
-    def changes(self, after: np.ndarray) -> np.ndarray:
-        return (after - self.before) / self.before.mean()
-
 
 def setting(sets: list[Asked]) -> None:
     print(f"## The setting, leave one collection out (losses count {1 + LOSS:g} times)\n")
@@ -112,12 +110,17 @@ def leave_one_out(
     sets: list[Asked], names: Sequence[str], found: Sequence[Sequence[np.ndarray]]
 ) -> None:
     """Print what is chosen for each set by the others, and what it gains there."""
-    changes = [[one.changes(ap) for one, ap in zip(sets, of, strict=True)] for of in found]
+
+    def best_for(kept: Sequence[int]) -> int:
+        before = [sets[i].before for i in kept]
+        return pick(
+            before, [[of[i] for i in kept] for of in found], LOSS, lambda n: np.ones(n, bool)
+        )
+
     rows = [["set", "chosen by the others", "AP", "gain", "hurt/helped"]]
     gains = []
     for i, one in enumerate(sets):
-        others = [[change for j, change in enumerate(of) if j != i] for of in changes]
-        best = pick(others)
+        best = best_for([j for j in range(len(sets)) if j != i])
         after = found[best][i]
         gains.append(after.mean() / one.before.mean() - 1)
         rows.append([one.judged.name, names[best], f"{after.mean():.4f}", f"{gains[-1]:+.1%}"])
@@ -125,16 +128,8 @@ def leave_one_out(
     cells(rows)
     print(
         f"mean gain {np.mean(gains):+.1%}, worst {min(gains):+.1%}; by all sets: "
-        f"{names[pick(changes)]}\n"
+        f"{names[best_for(range(len(sets)))]}\n"
     )
-
-
-def pick(changes: Sequence[Sequence[np.ndarray]]) -> int:
-    """Choose the setting with the largest mean change, in which losses count more."""
-    worth = [
-        np.mean([np.where(one < 0, one * (1 + LOSS), one).mean() for one in of]) for of in changes
-    ]
-    return int(np.argmax(worth))
 
 
 def hurt(one: Asked, after: np.ndarray) -> str:
@@ -183,8 +178,8 @@ def pipeline(judged: list[Asked], others: list[Asked]) -> None:
     compare(judged, {name: found[: len(judged)] for name, found in rows.items()})
     print("Others, that no constant was chosen by:\n")
     compare(others, {name: found[len(judged) :] for name, found in rows.items()})
-    print(f"Leave one collection out over all (losses count {1 + LOSS:g} times):\n")
-    leave_one_out(sets, list(rows), list(rows.values()))
+    print(f"Leave one of the judged sets out (losses count {1 + LOSS:g} times):\n")
+    leave_one_out(judged, list(rows), [found[: len(judged)] for found in rows.values()])
 
 
 def compare(sets: list[Asked], rows: dict[str, list[np.ndarray]]) -> None:

@@ -96,7 +96,7 @@ def test_the_data_may_be_named_by_the_environment_or_not_at_all(call, here, monk
     ("arguments", "message"),
     [
         (["nonsense"], "unknown paper 'nonsense': it is all or one of made-up"),
-        (["--data", "away"], "--data away: there is no such folder"),
+        (["--data", "away"], "away: there is no such folder of collections"),
         (["--data", "reproduction"], "neither it nor any of its folders has a corpus.jsonl"),
         (["--out", "data/notes/qrels.txt"], "a file; name a folder"),
         (["--out", "data/notes/qrels.txt/x"], "cannot be made"),
@@ -118,6 +118,17 @@ def test_bad_documents_are_told_and_are_no_traceback(call, here):
     assert code == 0
     assert "○ not testable here  search for notes" in out
     assert "corpus.jsonl:1" in (here / "reproduction" / "summary.json").read_text("utf-8")
+
+
+def test_what_is_left_out_is_said_and_shown(call, here):
+    write_collection(here / "data" / "bare", judged=False)
+    code, _, err = call("--data", "data", "--quiet")
+    assert code == 0
+    assert err.startswith("likewise: bare was left out: there is nothing to ask it")
+    assert err.count("\n") == 1
+    told = json.loads((here / "reproduction" / "summary.json").read_bytes())
+    assert [*told["left_out"]] == ["bare"]
+    assert "bare was left out" in (here / "reproduction" / "index.html").read_text("utf-8")
 
 
 def test_an_interruption_says_what_is_kept(call, here, monkeypatch):

@@ -102,7 +102,6 @@ def everything(*, text="plain", lines=2):
                 },
             ),
         ),
-        tried=f"{text} tried.\n\nAnd that.",
     )
 
 
@@ -131,7 +130,13 @@ PAPER = Paper(
             seed=3,
         ),
         Experiment("table-2", "Table 2", "of what is not there", _absent),
-        Experiment("figure-1", "Figure 1", "all there is", lambda bench: everything()),
+        Experiment(
+            "figure-1",
+            "Figure 1",
+            "all there is",
+            lambda bench: everything(),
+            tried="plain tried.\n\nAnd that.",
+        ),
         Experiment("figure-2", "Figure 2", "of another package", _missing),
     ),
     about="What it is about.",

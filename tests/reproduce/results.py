@@ -10,7 +10,9 @@ from likewise.reproduce.summary import summary, to_bytes
 
 
 def done(result, name="one", paper="p"):
-    one = Experiment(name, "Table 1", "a title", None, setting={"a": 1}, seed=7)
+    one = Experiment(
+        name, "Table 1", "a title", None, setting={"a": 1}, seed=7, tried="That.\n\nAnd this."
+    )
     return Done(Paper(paper, "P", "S", ()), one, {"a": 1}, ("notes",), result, 2.25)
 
 

@@ -4,6 +4,7 @@ import pytest
 
 from likewise.errors import SourceError, UsageError
 from likewise.records import Document, Query
+from likewise.reproduce.bench import measured, search
 from likewise.reproduce.data import ALIKE, DOCSTRINGS, JUDGED, PAPERS, Data
 from likewise.reproduce.titles import judged_titles
 from likewise.sources import open_source
@@ -54,12 +55,19 @@ def test_labels_are_of_the_first_field_that_is_there(data):
     assert [data.label_of(name) for name in named] == ["category", "categories", "", "module"]
 
 
-def test_what_nothing_can_be_asked_of_is_told_once(folder, tmp_path):
-    said = []
-    data = Data([folder], tmp_path / "work", watch=said.append)
-    assert [data.kind_of("bare"), data.kind_of("bare")] == ["", ""]
-    [line] = said
-    assert line.startswith("bare is left out: nothing to ask it: it has no queries.jsonl")
+def test_what_nothing_can_be_asked_of_is_told(folder, data):
+    (folder / "labelled" / "corpus.jsonl").write_text("rubbish\n")
+    assert [data.kind_of("bare"), data.kind_of("labelled")] == ["", ""]
+    assert data.of([ALIKE]) == ("linked",)
+    assert data.left_out["bare"].startswith("there is nothing to ask it: it has no queries.jsonl")
+    assert "corpus.jsonl:1" in data.left_out["labelled"]
+    assert {*data.left_out} == {"bare", "labelled"}
+
+
+def test_nothing_is_read_where_no_kind_is_asked_for(folder, data):
+    (folder / "bare" / "corpus.jsonl").write_text("rubbish\n")
+    assert data.of([]) == ()
+    assert not data.left_out
 
 
 def test_one_collection_and_several_folders_can_be_given(folder, tmp_path):
@@ -107,7 +115,7 @@ def test_queries_without_anything_relevant_are_left_out(data):
 
 
 def test_what_is_missing_is_said(folder, data, tmp_path):
-    with pytest.raises(UsageError, match=r"the collection bare has no queries\.jsonl"):
+    with pytest.raises(SourceError, match=r"bare/queries\.jsonl: cannot be read"):
         _ = data.open("bare").queries
     with pytest.raises(UsageError, match="no collection 'other'; given are: bare, labelled"):
         data.open("other")
@@ -117,9 +125,34 @@ def test_what_is_missing_is_said(folder, data, tmp_path):
         Data([folder / "away"], tmp_path / "work")
     with pytest.raises(UsageError, match=r"neither it nor any of its folders has a corpus\.jsonl"):
         Data([folder / "none"], tmp_path / "work")
-    (folder / "bare" / "corpus.jsonl").write_text("rubbish\n")
-    with pytest.raises(SourceError, match=r"corpus\.jsonl:1"):
-        Data([folder], tmp_path / "work").of([ALIKE])
+
+
+def test_a_collection_has_one_corpus_and_a_name_of_its_own(folder, tmp_path):
+    (folder / "notes" / "corpus.jsonl.bak").write_text("another")
+    assert Data([folder], tmp_path / "work").corpus_of("notes") == folder / "notes" / "corpus.jsonl"
+    (folder / "notes" / "corpus.jsonl.gz").write_text("another")
+    with pytest.raises(UsageError, match=r"corpus\.jsonl and corpus\.jsonl\.gz; leave one"):
+        Data([folder], tmp_path / "work")
+    for name in ("docstrings", "ir:cranfield"):
+        write_collection(tmp_path / "more" / name)
+        with pytest.raises(UsageError, match=f"a collection cannot be called {name}"):
+            Data([tmp_path / "more" / name], tmp_path / "work")
+
+
+def test_links_are_collections_by_their_own_names(folder, tmp_path):
+    (tmp_path / "links").mkdir()
+    for name in ("one", "two"):
+        write_collection(tmp_path / name / "v1")
+        (tmp_path / "links" / name).symlink_to(tmp_path / name / "v1")
+    assert Data([tmp_path / "links"], tmp_path / "work").names == ["one", "two"]
+
+
+def test_judgements_of_other_queries_do_not_count(folder, data):
+    with (folder / "notes" / "qrels.txt").open("a") as file:
+        file.write("elsewhere 0 1 1\n")
+    ready = data.open("notes")
+    assert [*ready.qrels] == [query.qid for query in ready.queries] == ["a", "b"]
+    assert len(measured(ready, search(ready))) == 2
 
 
 @pytest.mark.parametrize("changed", ["corpus.jsonl", "qrels.txt", "another"])
@@ -172,11 +205,12 @@ def test_ids_of_ir_datasets_are_collections(data, folder, tmp_path, monkeypatch)
     monkeypatch.setattr("likewise.sources.irdatasets.IrDataset", Dataset)
     source = open_source(folder / "notes" / "corpus.jsonl")
     monkeypatch.setattr("likewise.reproduce.data.open_source", lambda name, columns: source)
-    said = []
-    data = Data(["ir:judged", "ir:bare"], tmp_path / "work", watch=said.append)
+    data = Data(["ir:judged", "ir:bare"], tmp_path / "work")
     assert data.names == ["ir:bare", "ir:judged"]
     assert data.of([JUDGED]) == ("ir:judged",)
-    assert said[0].startswith("ir:bare is left out")
+    assert data.left_out == {
+        "ir:bare": "this dataset of ir_datasets has no queries with judgements"
+    }
     ready = data.open("ir:judged")
     # Of two judgements the last counts: nothing is relevant to the second query.
     assert [query.qid for query in ready.queries] == ["a"]

@@ -47,12 +47,12 @@ PANELS = st.fixed_dictionaries(
 DRAWINGS = st.builds(
     Drawing, TEXTS, TEXTS, TEXTS, TEXTS, st.lists(PANELS, max_size=2).map(tuple), TEXTS
 )
+CLAIMS = st.builds(Claim, TEXTS, st.sampled_from(VERDICTS), TEXTS, st.booleans())
 RESULTS = st.builds(
     Result,
-    st.lists(st.builds(Claim, TEXTS, st.sampled_from(VERDICTS), TEXTS), max_size=2).map(tuple),
+    st.lists(CLAIMS, max_size=2).map(tuple),
     st.lists(TABLES, max_size=2).map(tuple),
     st.lists(DRAWINGS, max_size=2).map(tuple),
-    TEXTS,
 )
 
 

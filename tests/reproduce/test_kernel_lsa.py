@@ -111,10 +111,11 @@ def test_pipelines(data, tmp_path):
 
 def test_queries_of_other_kinds(data, tmp_path):
     result = run(data, "unseen", tmp_path)
-    assert result.tables[0].columns == ("labelled", "labelled, titles")
+    assert result.tables[0].columns == ("labelled", "labelled, titles (links)")
     write_collection(tmp_path / "few", judged=False, category="c")
     few = Data([tmp_path / "few"], tmp_path / "work")
-    assert [claim.verdict for claim in run(few, "unseen", tmp_path).claims] == [UNTESTABLE]
+    claims = run(few, "unseen", tmp_path).claims
+    assert [(claim.verdict, claim.ours) for claim in claims] == [(UNTESTABLE, True)]
 
 
 def test_who_asks_by_a_title_is_not_an_answer(data):

@@ -33,13 +33,13 @@ def stored(tmp_path):
 def test_all_claims_and_tables_are_there():
     text = markdown(values(done(everything()), done(searched(), "two")))
     assert "Claims, published: 1 hold, 1 do not hold, 1 not testable here; ours: 1 hold, " in text
-    assert "- **✓ holds** (ours): plain is ours. plain seen too." in text
-    assert "- **✓ holds**: plain holds. plain seen." in text
-    assert "- **✗ does not hold**: plain fails. plain not seen." in text
-    assert "- **○ not testable here**: plain is open. plain not there." in text
+    assert "- **✓ holds** (ours): plain is ours. (plain seen too)" in text
+    assert "- **✓ holds**: plain holds. (plain seen)" in text
+    assert "- **✗ does not hold**: plain fails. (plain not seen)" in text
+    assert "- **○ not testable here**: plain is open. (plain not there)" in text
     assert "| plain base | .3123 [.2800 .3410] *.5000* | .3123 [.2800 .3410] |" in text
     assert "| plain new |  | – |" in text
-    assert "plain tried. And that." in text
+    assert "That. And this." in text
     assert "Data: notes; seed 7; 2.2 s." in text
     assert text.count("\n### ") == 2
 

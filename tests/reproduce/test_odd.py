@@ -5,8 +5,8 @@ from dataclasses import replace
 
 import pytest
 
-from likewise.reproduce.data import Data
-from likewise.reproduce.experiment import UNTESTABLE, VERDICTS
+from likewise.reproduce.data import JUDGED, Data
+from likewise.reproduce.experiment import UNTESTABLE
 from likewise.reproduce.page import page
 from likewise.reproduce.papers import all_papers
 from likewise.reproduce.running import run_one
@@ -14,15 +14,20 @@ from likewise.reproduce.running import run_one
 
 def texts(n, **fields):
     """Make documents of a few words; fields may hang on the number."""
+    documents = []
     for i in range(n):
         told = {name: value(i) if callable(value) else value for name, value in fields.items()}
-        yield {"id": str(i), "text": f"word{i % 3} common thing {'x' * (i % 4)}", **told}
+        text = f"word{i % 3} common thing {'x' * (i % 4)}"
+        documents.append({"id": str(i), "text": text, **told})
+    return documents
 
 
 def papers(n):
+    documents = []
     for i in range(n):
-        abstract = f"word{i % 3} common thing. Here is TP{i % 2}5 again."
-        yield {"id": str(i), "title": "t", "abstract": abstract, "body": f"word{i % 2} TP{i % 3}5"}
+        told = {"abstract": f"word{i % 3} common thing. Here is TP{i % 2}5 again."}
+        documents.append({"id": str(i), "title": "t", "body": f"word{i % 2} TP{i % 3}5", **told})
+    return documents
 
 
 # Documents to be asked for, those relevant, documents that are alike, and papers.
@@ -66,8 +71,18 @@ def test_odd_collections_are_no_tracebacks(tmp_path, kind):
             if one.on:
                 small = replace(one, beside=())
                 done.append(run_one(paper, small, data, kept=tmp_path / "kept", quick=True))
-    claims = [claim for one in done for claim in one.result.claims]
-    assert {claim.verdict for claim in claims} <= {*VERDICTS}
-    assert any(claim.verdict == UNTESTABLE for claim in claims)
-    undrawn = [replace(one, result=replace(one.result, drawings=())) for one in done]
-    assert "</html>" in page(undrawn, quick=True, data={})
+    assert all(one.result.claims for one in done)
+    # Two queries tell nothing of methods; what is told of words and of speed may be told.
+    for one in done:
+        if JUDGED in one.experiment.on:
+            verdicts = {claim.verdict for claim in one.result.claims}
+            assert verdicts <= {UNTESTABLE} or one.paper.name == "simplex"
+    # Drawings take their time: those of the figures that one collection has are enough.
+    shown = [one for one in done if one.experiment.name in ("figure-1", "cost")]
+    told = {"alike": "ab12"}
+    text = page([*shown, *(without(one) for one in done)], quick=True, data=told, left_out={})
+    assert text.endswith("</html>\n")
+
+
+def without(done):
+    return replace(done, result=replace(done.result, drawings=()))

@@ -86,7 +86,7 @@ def test_it_holds_all_that_was_found(all_done, source):
             experiment.where,
             experiment.title,
             experiment.in_place_of,
-            *result.tried.split("\n"),
+            *experiment.tried.split("\n"),
         ):
             assert text in told
         for claim in result.claims:

@@ -31,7 +31,14 @@ class Topic(NamedTuple):
     title: str
 
     def default_text(self):
+        if self.title is None:
+            raise AttributeError("no text")
         return self.title
+
+
+class Bare(NamedTuple):
+    query_id: str
+    text: str
 
 
 class Judgement(NamedTuple):
@@ -57,7 +64,7 @@ class Catalogue:
         return True
 
     def has_queries(self):
-        return bool(self._of(Topic))
+        return bool(self._of(Topic | Bare))
 
     def has_qrels(self):
         return bool(self._of(Judgement))
@@ -66,7 +73,7 @@ class Catalogue:
         return self._iter(Paper)
 
     def queries_iter(self):
-        return self._iter(Topic)
+        return self._iter(Topic | Bare)
 
     def qrels_iter(self):
         return self._iter(Judgement)
@@ -121,6 +128,11 @@ def test_queries_and_judgements(catalogue):
     for what, name in ((bare.queries, "queries"), (bare.judgements, "judgements")):
         with pytest.raises(UsageError, match=f"ir:x: this dataset of ir_datasets has no {name}"):
             list(what())
+    catalogue(Bare("q", "what?"))
+    assert [query[:2] for query in IrDataset("x").queries()] == [("q", "what?")]
+    catalogue(Topic("q", None), Judgement("q", "a", 1))
+    with pytest.raises(SourceError, match=r"ir:x:1: .*next query: .*no text"):
+        list(IrDataset("x").queries())
     catalogue(Topic("q", "what?"), RuntimeError("no network"))
     with pytest.raises(SourceError, match=r"ir:x:2: .*next query: .*no network"):
         list(IrDataset("x").queries())

@@ -95,6 +95,15 @@ def write_bytes(path: Path, data: bytes) -> None:
         sync(file)
 
 
+def write_whole(path: Path, data: bytes) -> None:
+    """Write a file that is there whole or as it was before; its folder is made where it is not."""
+    aside = path.with_name(f".{path.name}.{os.getpid()}.part")
+    with storage_errors(path):
+        path.parent.mkdir(parents=True, exist_ok=True)
+        write_bytes(aside, data)
+        aside.replace(path)
+
+
 def map_array(path: Path) -> NDArray[Any]:
     """Map a `.npy` file as `ArrayWriter` writes it.
 

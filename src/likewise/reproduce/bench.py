@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -11,18 +11,14 @@ import numpy as np
 
 from likewise.compiled import Doubles
 from likewise.evaluate.measures import evaluate
-from likewise.evaluate.significance import randomisation_test
-from likewise.evaluate.trec import Qrels, Run
+from likewise.evaluate.trec import Run
 from likewise.expand.reading import read_expander
 from likewise.expand.stage import Expand
-from likewise.records import Query
-from likewise.reproduce.data import Data, Ready
+from likewise.reproduce.data import Data, Ready, Watch
 from likewise.retrieve.models import read_model
 from likewise.retrieve.search import Retriever
 from likewise.stages.retrieval import Retrieve
 from likewise.stages.stage import Answered, Stage
-
-Watch = Callable[[str], None]
 
 
 @dataclass(frozen=True)
@@ -72,20 +68,8 @@ def as_run(ready: Ready, answered: Sequence[Answered], name: str) -> Run:
     return run
 
 
-def measured(
-    ready: Ready,
-    by: Stage | Sequence[Answered],
-    measure: str = "AP",
-    *,
-    queries: Sequence[Query] | None = None,
-    qrels: Qrels | None = None,
-) -> Doubles:
+def measured(ready: Ready, by: Stage | Sequence[Answered], measure: str = "AP") -> Doubles:
     """Give the measure of each query of a collection, by a stage or by what one gave."""
-    answered = by(queries or ready.queries) if isinstance(by, Stage) else by
+    answered = by(ready.queries) if isinstance(by, Stage) else by
     run = as_run(ready, answered, "run")
-    return np.asarray(evaluate(run, qrels or ready.qrels, measures=measure)[measure])
-
-
-def p_value(one: Doubles, other: Doubles) -> float:
-    """Give the p of a difference of two methods (paired randomisation)."""
-    return float(randomisation_test(one - other))
+    return np.asarray(evaluate(run, ready.qrels, measures=measure)[measure])

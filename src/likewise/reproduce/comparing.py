@@ -22,10 +22,11 @@ _FEWEST = 6
 
 
 class Compared(NamedTuple):
-    """How much one method is above another, and the p of that (paired randomisation)."""
+    """How much one method is above another, the p of that (paired randomisation), of n values."""
 
     difference: float
     p: float
+    n: int = 0
 
     @property
     def above(self) -> bool:
@@ -46,7 +47,7 @@ def compare(one: Doubles, other: Doubles) -> Compared:
     between = np.asarray(one, np.float64) - np.asarray(other, np.float64)
     between = between[~np.isnan(between)]
     mean = float(between.mean()) if len(between) else float("nan")
-    return Compared(mean, randomisation_test(between))
+    return Compared(mean, randomisation_test(between), len(between))
 
 
 def claim_above(text: str, pairs: Pairs, *, ours: bool = False) -> Claim:
@@ -64,6 +65,15 @@ def claim_same(text: str, pairs: Pairs) -> Claim:
     return _claim(text, pairs, lambda one: not (one.above or one.below))
 
 
+def settled(claim: Claim, counts: Mapping[str, int]) -> Claim:
+    """Give a claim, or say that it goes by too few values; `counts` are by name."""
+    fewest = min(counts, key=lambda name: counts[name])
+    if counts[fewest] >= _FEWEST:
+        return claim
+    told = f"{counts[fewest]} values ({fewest}) are too few to tell more than chance"
+    return replace(claim, verdict=UNTESTABLE, reason=told)
+
+
 def told_p(p: float) -> str:
     """Write a p."""
     return f"{p:.4f}" if p >= 1e-4 else "< .0001"
@@ -73,14 +83,9 @@ def _claim(text: str, pairs: Pairs, holds: Callable[[Compared], bool]) -> Claim:
     found = {name: compare(*pair) for name, pair in pairs.items()}
     if not found:
         return Claim(text, UNTESTABLE, "nothing was measured that it speaks of")
-    fewest = min(pairs, key=lambda name: len(pairs[name][0]))
-    if len(pairs[fewest][0]) < _FEWEST:
-        few = f"{len(pairs[fewest][0])} values ({fewest})"
-        return Claim(
-            text, UNTESTABLE, f"{few} are too few for any difference to be more than chance"
-        )
     against = {name: one for name, one in found.items() if not holds(one)}
-    return Claim(text, verdict(not against), _reason(found, against))
+    claim = Claim(text, verdict(not against), _reason(found, against))
+    return settled(claim, {name: one.n for name, one in found.items()})
 
 
 def _reason(found: Mapping[str, Compared], against: Mapping[str, Compared]) -> str:

@@ -17,9 +17,10 @@ from pathlib import Path
 from platform import python_version
 from typing import NamedTuple
 
+from likewise.collection.files import storage_errors
 from likewise.collection.snapshot import Snapshot, open_snapshot
 from likewise.collection.writer import build
-from likewise.errors import UsageError
+from likewise.errors import SourceError, UsageError
 from likewise.evaluate.queries import read_queries
 from likewise.evaluate.trec import Qrels, read_qrels
 from likewise.records import Document, Query
@@ -37,11 +38,13 @@ LABELS, LINKS = ("categories", "category"), ("links", JUDGED_FIELD)
 # What docstrings have instead of labels.
 _MODULES = ("module",)
 _PAPER = {"abstract", "body"}
-_QUERIES, _QRELS, _CORPUS = "queries.jsonl", "qrels.txt", "corpus.jsonl*"
+_QUERIES, _QRELS = "queries.jsonl", "qrels.txt"
+_CORPUS = ("corpus.jsonl", "corpus.jsonl.gz", "corpus.jsonl.zst")
 _CATALOGUE = "ir:"
+_UNJUDGED = "this dataset of ir_datasets has no queries with judgements"
 _NOTHING = (
-    f"nothing to ask it: it has no {_QUERIES} with {_QRELS}, its documents no abstract with a "
-    f"body, and none of the fields {', '.join((*LABELS, *LINKS))}"
+    f"there is nothing to ask it: it has no {_QUERIES} with {_QRELS}, and its documents have no "
+    f"abstract with a body, and none of the fields {', '.join((*LABELS, *LINKS))}"
 )
 _PACKAGES = ("numpy", "scipy", "scikit-learn")
 _LOOKED_AT = 100
@@ -53,40 +56,33 @@ Watch = Callable[[str], None]
 
 @dataclass(frozen=True)
 class Ready:
-    """An indexed collection, with the folder that it came from, if any."""
+    """An indexed collection, and where its queries and judgements are read from, if anywhere."""
 
     name: str
-    folder: Path | None
     snapshot: Snapshot
+    read: Callable[[], tuple[list[Query], Qrels]] | None = None
 
-    @cached_property
-    def qrels(self) -> Qrels:
-        """Its judgements, or raise."""
-        return self._titles[1] if self.name == DOCSTRINGS else read_qrels(self._file(_QRELS))
-
-    @cached_property
+    @property
     def queries(self) -> list[Query]:
-        """Its queries that something is relevant to."""
-        if self.name == DOCSTRINGS:
-            return self._titles[0]
-        asked = read_queries(self._file(_QUERIES))
-        kept = [query for query in asked if self.qrels.relevant(query.qid)]
+        """Its queries that something is relevant to, or raise."""
+        return self._judged[0]
+
+    @property
+    def qrels(self) -> Qrels:
+        """The judgements of these queries."""
+        return self._judged[1]
+
+    @cached_property
+    def _judged(self) -> tuple[list[Query], Qrels]:
+        if self.read is not None:
+            asked, judged = self.read()
+        else:
+            documents = (document for _, document in self.snapshot.documents())
+            asked, judged = judged_titles(documents, JUDGED_FIELD, itself=True)
+        kept = [query for query in asked if judged.relevant(query.qid)]
         if not kept:
             raise UsageError(f"nothing is relevant to any query of the collection {self.name}")
-        return kept
-
-    @cached_property
-    def _titles(self) -> tuple[list[Query], Qrels]:
-        documents = (document for _, document in self.snapshot.documents())
-        return judged_titles(documents, JUDGED_FIELD, itself=True)
-
-    def _file(self, name: str) -> str | Path:
-        if self.name.startswith(_CATALOGUE):
-            return self.name
-        path = self.folder / name if self.folder is not None else None
-        if path is None or not path.exists():
-            raise UsageError(f"the collection {self.name} has no {name}")
-        return path
+        return kept, Qrels({query.qid: judged[query.qid] for query in kept})
 
 
 class _Look(NamedTuple):
@@ -109,6 +105,8 @@ class Data:
         self._catalogued: list[str] = []
         self._kinds: dict[str, str] = {}
         self._looks: dict[str, _Look] = {}
+        # Collections that nothing can be asked of, and why.
+        self.left_out: dict[str, str] = {}
         self._opened: dict[str, Ready] = {}
         self._hashes: dict[str, str] = {}
         for one in given:
@@ -128,15 +126,23 @@ class Data:
 
         Their titles are queries then, and the first paragraphs of their texts abstracts.
         """
+        if not kinds:
+            return ()
         found = tuple(name for name in self.names if self.kind_of(name) in kinds)
-        return found or ((DOCSTRINGS,) if kinds else ())
+        return found or (DOCSTRINGS,)
 
     def kind_of(self, name: str) -> str:
-        """Give what a collection serves for; "" if nothing can be asked of it."""
+        """Give what a collection serves for; "" if nothing can be asked of it, which is told."""
         if name not in self._kinds:
-            self._kinds[name] = self._kind(name)
-            if not self._kinds[name]:
-                self._watch(f"{name} is left out: {_NOTHING}")
+            try:
+                self._kinds[name] = self._kind(name)
+            except SourceError as error:
+                self._kinds[name] = ""
+                self.left_out[name] = str(error)
+            else:
+                if not self._kinds[name]:
+                    catalogued = name in self._catalogued
+                    self.left_out[name] = _UNJUDGED if catalogued else _NOTHING
         return self._kinds[name]
 
     def fields_of(self, name: str) -> frozenset[str]:
@@ -148,9 +154,9 @@ class Data:
         fields = self.fields_of(name)
         return next((field for field in (*LABELS, *_MODULES) if field in fields), "")
 
-    def folder_of(self, name: str) -> Path | None:
-        """Give the folder that a collection is read from, if it is."""
-        return self._folders.get(name)
+    def corpus_of(self, name: str) -> Path | None:
+        """Give the file that a collection's documents are read from, if it is a folder's."""
+        return _corpus(self._folders[name]) if name in self._folders else None
 
     def hash_of(self, name: str) -> str:
         """Give a hash of a collection's content; of what packages give, of their versions."""
@@ -162,11 +168,11 @@ class Data:
                         digest.update(path.name.encode())
                         _hash_file(path, digest)
             elif name in self._catalogued:
-                digest.update(_version("ir_datasets").encode())
+                digest.update(package_version("ir_datasets").encode())
             else:
                 digest.update(python_version().encode())
                 for package in _PACKAGES:
-                    digest.update(_version(package).encode())
+                    digest.update(package_version(package).encode())
             self._hashes[name] = digest.hexdigest()
         return self._hashes[name]
 
@@ -183,7 +189,7 @@ class Data:
                 lambda: open_source(self._source(name), columns=Columns(text=(look.text,))),
                 what=name,
             )
-            self._opened[name] = Ready(name, self.folder_of(name), snapshot)
+            self._opened[name] = Ready(name, snapshot, self._reading(name))
         return self._opened[name]
 
     def indexed(
@@ -213,21 +219,36 @@ class Data:
             self._looks[name] = found
         return self._looks[name]
 
+    def _reading(self, name: str) -> Callable[[], tuple[list[Query], Qrels]] | None:
+        if name == DOCSTRINGS:
+            return None
+
+        def read() -> tuple[list[Query], Qrels]:
+            queries, qrels = name, name
+            if name in self._folders:
+                queries, qrels = (str(self._folders[name] / file) for file in (_QUERIES, _QRELS))
+            return read_queries(queries), read_qrels(qrels)
+
+        return read
+
     def _take(self, given: Given) -> None:
         if str(given).startswith(_CATALOGUE):
             self._catalogued.append(str(given))
             return
         folder = Path(given)
         if not folder.is_dir():
-            raise UsageError(f"--data {given}: there is no such folder")
-        found = [folder] if _corpus(folder) else [*filter(_corpus, sorted(folder.iterdir()))]
+            raise UsageError(f"{given}: there is no such folder of collections")
+        with storage_errors(folder):
+            found = [folder] if _corpus(folder) else [*filter(_corpus, sorted(folder.iterdir()))]
         if not found:
             raise UsageError(
-                f"--data {given}: neither it nor any of its folders has a corpus.jsonl; a "
-                "collection is a folder with that file in it"
+                f"{given}: neither it nor any of its folders has a corpus.jsonl; a collection is a "
+                "folder with that file in it"
             )
         for one in found:
-            name = one.resolve().name
+            name = one.absolute().name
+            if name == DOCSTRINGS or name.startswith(_CATALOGUE):
+                raise UsageError(f"{one}: a collection cannot be called {name}; rename the folder")
             if self._folders.get(name, one).resolve() != one.resolve():
                 raise UsageError(
                     f"two collections are called {name}: {self._folders[name]} and {one}; rename "
@@ -256,7 +277,10 @@ class Data:
 
 
 def _corpus(folder: Path) -> Path | None:
-    found = sorted(folder.glob(_CORPUS)) if folder.is_dir() else []
+    found = [path for name in _CORPUS if (path := folder / name).is_file()]
+    if len(found) > 1:
+        named = " and ".join(path.name for path in found)
+        raise UsageError(f"{folder}: there are {named}; leave one of them")
     return found[0] if found else None
 
 
@@ -266,7 +290,8 @@ def _hash_file(path: Path, digest: blake2b) -> None:
             digest.update(piece)
 
 
-def _version(package: str) -> str:
+def package_version(package: str) -> str:
+    """Give the name of a package with its version, if it is installed."""
     try:
         return f"{package} {version(package)}"
     except PackageNotFoundError:

@@ -92,12 +92,11 @@ class Claim:
 
 @dataclass(frozen=True)
 class Result:
-    """What an experiment gave; `tried` says what was done where a claim does not hold."""
+    """What an experiment gave."""
 
     claims: tuple[Claim, ...]
     tables: tuple[Table, ...] = ()
     drawings: tuple[Drawing, ...] = ()
-    tried: str = ""
 
     def to_json(self) -> dict[str, Any]:
         """Give plain values."""
@@ -113,7 +112,9 @@ class Experiment:
     others that it takes where they are there. `setting` are plain values, all of them, of which
     `sets` is how many collections are taken at most (0: all); `quick` replaces some for a short
     run.
-    Whoever changes what `run` does counts `version` up, so that no old result is taken for new.
+    `tried` says what was done where a claim does not hold. `packages` are those without which some
+    of it is left out. An experiment is `ours` if it goes beyond the paper. Whoever changes what
+    `run` does counts `version` up, so that no old result is taken for new.
     """
 
     name: str
@@ -123,6 +124,9 @@ class Experiment:
     on: tuple[str, ...] = ()
     beside: tuple[str, ...] = ()
     in_place_of: str = ""
+    tried: str = ""
+    packages: tuple[str, ...] = ()
+    ours: bool = False
     setting: Mapping[str, Any] = field(default_factory=dict)
     quick: Mapping[str, Any] = field(default_factory=dict)
     seed: int = 0
@@ -146,13 +150,12 @@ def read_result(values: Mapping[str, Any]) -> Result:
         claims=tuple(Claim(**claim) for claim in values["claims"]),
         tables=tuple(read_table(table) for table in values["tables"]),
         drawings=tuple(_drawing(drawing) for drawing in values["drawings"]),
-        tried=values["tried"],
     )
 
 
-def untestable(text: str, reason: str) -> Result:
+def untestable(text: str, reason: str, *, ours: bool = False) -> Result:
     """Give the result of an experiment that cannot be done with what is there."""
-    return Result((Claim(text, UNTESTABLE, reason),))
+    return Result((Claim(text, UNTESTABLE, reason, ours),))
 
 
 def estimate(values: Sequence[float] | np.ndarray[Any, Any], *, seed: int = 0) -> Value:

@@ -90,9 +90,7 @@ class Judged:
 
 def of_collection(ready: Ready, threads: int) -> Judged:
     """Take a collection with its own queries and judgements."""
-    qids = [query.qid for query in ready.queries]
-    qrels = Qrels({qid: ready.qrels[qid] for qid in qids})
-    return Judged(ready.name, ready, ready.queries, qrels, threads)
+    return Judged(ready.name, ready, ready.queries, ready.qrels, threads)
 
 
 def of_names(ready: Ready, label: str, *, least: int, last: bool, threads: int) -> Judged:
@@ -114,7 +112,8 @@ def of_titles(ready: Ready, field: str, *, threads: int) -> Judged:
     """Ask a collection for titles of documents that link to others by a field."""
     documents = (one for _, one in ready.snapshot.documents())
     queries, qrels = judged_titles(documents, field, itself=False)
-    return Judged(f"{ready.name}, titles", ready, queries, qrels, threads, itself=False)
+    name = f"{ready.name}, titles ({field.replace('_', ' ')})"
+    return Judged(name, ready, queries, qrels, threads, itself=False)
 
 
 def gain_tables(

@@ -82,7 +82,7 @@ def _experiment(paper: str, one: Mapping[str, Any], values: Mapping[str, Any]) -
     for claim in of("claims"):
         told = f"{SIGNS[claim['verdict']]} {claim['verdict']}"
         whose = " (ours)" if claim["ours"] else ""
-        yield f"- **{told}**{whose}: {_plain(claim['text'])} {_plain(claim['reason'])}."
+        yield f"- **{told}**{whose}: {_plain(claim['text'])} ({_plain(claim['reason'])})"
     for table in of("tables"):
         yield from _table(read_table({k: v for k, v in table.items() if k not in _PLACE}))
     if one["tried"]:

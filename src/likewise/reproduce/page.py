@@ -56,8 +56,16 @@ data named below, which are seldom the paper's own. Intervals are of 95%.</p>
 """
 
 
-def page(done: Sequence[Done], *, quick: bool, data: Mapping[str, str]) -> str:
+def page(
+    done: Sequence[Done],
+    *,
+    quick: bool,
+    data: Mapping[str, str],
+    left_out: Mapping[str, str] | None = None,
+) -> str:
     """Write results as an HTML page of its own; `data` are collections' hashes by name.
+
+    `left_out` are collections that nothing could be asked of, with the reason.
 
     The same results give the same bytes: what it says of time is what the experiments took when
     they were run.
@@ -71,7 +79,7 @@ def page(done: Sequence[Done], *, quick: bool, data: Mapping[str, str]) -> str:
             f"<title>{title}</title>\n<style>\n{STYLE}</style>\n</head>\n",
             f"<body>\n<main>\n<header>\n<h1>{title}</h1>\n",
             _about(done, quick=quick),
-            f"</header>\n{_tally(done)}{_summary(papers)}{_data(data)}",
+            f"</header>\n{_tally(done)}{_summary(papers)}{_data(data, left_out or {})}",
             *(_paper(paper, some) for paper, some in papers),
             "</main>\n</body>\n</html>\n",
         ]
@@ -169,14 +177,16 @@ def _summary(papers: Sequence[tuple[Paper, list[Done]]]) -> str:
     )
 
 
-def _data(data: Mapping[str, str]) -> str:
-    if not data:
+def _data(data: Mapping[str, str], left_out: Mapping[str, str]) -> str:
+    if not data and not left_out:
         return ""
     items = "".join(
         f"<li><b>{_safe(name)}</b> <code>{_safe(digest)}</code></li>\n"
         for name, digest in data.items()
     )
-    told = f'<p class="note">{_safe(_DOCSTRINGS)}</p>\n' if DOCSTRINGS in data else ""
+    notes = [_DOCSTRINGS] if DOCSTRINGS in data else []
+    notes += [f"{name} was left out: {reason}." for name, reason in left_out.items()]
+    told = "".join(f'<p class="note">{_safe(note)}</p>\n' for note in notes)
     return (
         '<section class="card">\n<h2>Data, and a hash of each</h2>\n'
         f'<ul class="hashes">\n{items}</ul>\n{told}</section>\n'
@@ -208,8 +218,8 @@ def _experiment(done: Done) -> str:
     parts.append(f'<ul class="verdicts">\n{claims}</ul>\n')
     parts += map(_table, result.tables)
     parts += map(_figure, result.drawings)
-    if result.tried:
-        parts.append(f'<div class="tried"><h4>What was tried</h4>\n{_text(result.tried)}</div>\n')
+    if one.tried:
+        parts.append(f'<div class="tried"><h4>What was tried</h4>\n{_text(one.tried)}</div>\n')
     parts.append(_setting(done))
     return "".join([*parts, "</article>\n"])
 

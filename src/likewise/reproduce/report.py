@@ -9,12 +9,12 @@ from typing import Any
 
 import orjson
 
-from likewise.collection.files import storage_errors, write_bytes
+from likewise.collection.files import write_whole
 from likewise.errors import StorageError, UsageError
 from likewise.reproduce import papers as published
-from likewise.reproduce.data import Data, Given
+from likewise.reproduce.data import Data, Given, Watch
 from likewise.reproduce.page import page
-from likewise.reproduce.running import Done, Watch, choose, run_papers
+from likewise.reproduce.running import Done, choose, run_papers
 from likewise.reproduce.summary import summary, to_bytes
 
 
@@ -48,9 +48,10 @@ def reproduce_papers(
             finish(one)
     used = sorted({name for one in done for name in one.collections})
     hashes = {name: collections.hash_of(name) for name in used}
-    written = to_bytes(summary(done, quick=quick, data=hashes))
-    _write(to / "summary.json", written)
-    _write(to / "index.html", page(done, quick=quick, data=hashes).encode("utf-8"))
+    told: dict[str, Any] = {"quick": quick, "data": hashes, "left_out": collections.left_out}
+    written = to_bytes(summary(done, **told))
+    write_whole(to / "summary.json", written)
+    write_whole(to / "index.html", page(done, **told).encode("utf-8"))
     values: dict[str, Any] = orjson.loads(written)
     return values
 
@@ -60,16 +61,9 @@ def _made(out: Path) -> Path:
     try:
         out.mkdir(parents=True, exist_ok=True)
     except FileExistsError:
-        raise UsageError(f"--out {out}: a file; name a folder") from None
+        raise UsageError(f"{out}: a file; name a folder to write to") from None
     except OSError as error:
-        raise StorageError(f"--out {out}: cannot be made ({error.strerror})") from None
+        raise StorageError(f"{out}: cannot be made ({error.strerror})") from None
     if not os.access(out, os.W_OK):
-        raise StorageError(f"--out {out}: cannot be written to")
+        raise StorageError(f"{out}: cannot be written to")
     return out
-
-
-def _write(path: Path, written: bytes) -> None:
-    aside = path.with_name(f".{path.name}.{os.getpid()}.part")
-    with storage_errors(path):
-        write_bytes(aside, written)
-        aside.replace(path)

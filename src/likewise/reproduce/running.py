@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import os
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from hashlib import blake2b
 from pathlib import Path
@@ -13,15 +12,13 @@ from typing import Any
 import orjson
 
 from likewise import __version__
-from likewise.collection.files import storage_errors, write_bytes
+from likewise.collection.files import write_whole
 from likewise.errors import LikewiseError, LockedError, StorageError, UsageError
 from likewise.reproduce.bench import Bench
-from likewise.reproduce.data import Data
+from likewise.reproduce.data import Data, Watch, package_version
 from likewise.reproduce.experiment import Experiment, Paper, Result, read_result, untestable
 
 FORMAT = 2
-
-Watch = Callable[[str], None]
 
 
 @dataclass(frozen=True)
@@ -45,6 +42,7 @@ class Done:
             "where": one.where,
             "title": one.title,
             "in_place_of": one.in_place_of,
+            "tried": one.tried,
             "collections": list(self.collections),
             "setting": self.setting,
             "seed": one.seed,
@@ -103,14 +101,14 @@ def run_one(
         raise
     except LikewiseError as error:
         # Not kept: what is missing may be there next time.
-        result = untestable(experiment.title, str(error))
+        result = untestable(experiment.title, str(error), ours=experiment.ours)
         return Done(paper, experiment, setting, used, result, 0.0)
     seconds = round(time.perf_counter() - started, 3)
     written = orjson.dumps(
         {"format": FORMAT, "result": result.to_json(), "seconds": seconds},
         option=orjson.OPT_SERIALIZE_NUMPY,
     )
-    _write(path, written)
+    write_whole(path, written)
     # As it will be read: a run that goes on from another is to give the same page.
     return Done(paper, experiment, setting, used, _result(written), seconds)
 
@@ -138,6 +136,8 @@ def _key(
         "seed": experiment.seed,
         "data": [data.hash_of(name) for name in used],
     }
+    if experiment.packages:
+        told["packages"] = [package_version(name) for name in experiment.packages]
     written = orjson.dumps(told, option=orjson.OPT_SORT_KEYS)
     return blake2b(written, digest_size=8).hexdigest()
 
@@ -153,12 +153,3 @@ def _read(path: Path) -> tuple[Result, float] | None:
 
 def _result(written: bytes) -> Result:
     return read_result(orjson.loads(written)["result"])
-
-
-def _write(path: Path, written: bytes) -> None:
-    """Write a result whole or not at all."""
-    aside = path.with_name(f"{path.name}.{os.getpid()}.part")
-    with storage_errors(path):
-        path.parent.mkdir(parents=True, exist_ok=True)
-        write_bytes(aside, written)
-        aside.replace(path)

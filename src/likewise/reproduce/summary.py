@@ -12,14 +12,21 @@ from likewise import __version__
 from likewise.reproduce.experiment import SEVERAL, VERDICTS
 from likewise.reproduce.running import Done
 
-FORMAT = 1
+FORMAT = 2
 _LISTS = ("claims", "tables", "drawings")
 
 
-def summary(done: Sequence[Done], *, quick: bool, data: Mapping[str, str]) -> dict[str, Any]:
+def summary(
+    done: Sequence[Done],
+    *,
+    quick: bool,
+    data: Mapping[str, str],
+    left_out: Mapping[str, str] | None = None,
+) -> dict[str, Any]:
     """Give all results as plain values; `data` are collections' hashes by name.
 
-    Claims, tables and drawings are lists of their own, each with its paper and experiment.
+    `left_out` are collections that nothing could be asked of, with the reason. Claims, tables and
+    drawings are lists of their own, each with its paper and experiment.
     """
     values = [one.to_json() for one in done]
     out: dict[str, Any] = {
@@ -27,6 +34,7 @@ def summary(done: Sequence[Done], *, quick: bool, data: Mapping[str, str]) -> di
         "likewise": __version__,
         "quick": quick,
         "data": dict(data),
+        "left_out": dict(left_out or {}),
         "seconds": round(sum(one["seconds"] for one in values), 1),
         "verdicts": {
             whose: {

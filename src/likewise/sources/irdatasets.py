@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from typing import Any
+from functools import partial
+from typing import Any, TypeVar
 
 from likewise.errors import MissingExtra, SourceError, UsageError
 from likewise.records import Document, Query
 from likewise.sources.columns import Columns, OnBad, Origin, document_maker
+
+Made = TypeVar("Made")
 
 _DEFAULT_TEXT = Columns().text
 
@@ -44,11 +47,10 @@ class IrDataset:
     def read(self, *, columns: Columns, on_bad: OnBad) -> Iterator[Document]:
         """Every document; without a text column of its own, its `default_text()` is the text."""
         make = document_maker(columns, Origin(self.name, self.name))
-        number = 0
-        documents = self._items("document", self._dataset.docs_iter)
-        for number, item in enumerate(documents, 1):
+        records = self._items("document", self._dataset.docs_iter, partial(_record, columns))
+        for number, record in enumerate(records, 1):
             try:
-                document = make(_record(item, columns), number)
+                document = make(record, number)
             except SourceError as error:
                 on_bad(error)
                 continue
@@ -63,29 +65,39 @@ class IrDataset:
         """Every query, by its `default_text()`."""
         if not self._dataset.has_queries():
             raise UsageError(f"{self.name}: this dataset of ir_datasets has no queries")
-        for item in self._items("query", self._dataset.queries_iter):
-            yield Query(item.query_id, item.default_text())
+        yield from self._items("query", self._dataset.queries_iter, _query)
 
     def judgements(self) -> Iterator[tuple[str, str, int]]:
         """Every judgement: the ids of a query and of a document, and the grade."""
         if not self._dataset.has_qrels():
             raise UsageError(f"{self.name}: this dataset of ir_datasets has no judgements")
-        for item in self._items("judgement", self._dataset.qrels_iter):
-            yield item.query_id, item.doc_id, item.relevance
+        yield from self._items("judgement", self._dataset.qrels_iter, _judgement)
 
-    def _items(self, what: str, items: Callable[[], Iterator[Any]]) -> Iterator[Any]:
+    def _items(
+        self, what: str, items: Callable[[], Iterator[Any]], make: Callable[[Any], Made]
+    ) -> Iterator[Made]:
         number = 0
         try:
             for item in items():
+                made = make(item)
                 number += 1
-                yield item
+                yield made
         except Exception as error:
             # Its readers raise whatever the network, an archive or a parser raised.
             reason = f"ir_datasets could not give the next {what}: {error!r}"
             raise SourceError(f"{self.name}:{number + 1}", reason) from error
 
 
-def _record(item: Any, columns: Columns) -> dict[str, Any]:
+def _query(item: Any) -> Query:
+    text = item.default_text() if hasattr(item, "default_text") else item.text
+    return Query(item.query_id, text)
+
+
+def _judgement(item: Any) -> tuple[str, str, int]:
+    return item.query_id, item.doc_id, item.relevance
+
+
+def _record(columns: Columns, item: Any) -> dict[str, Any]:
     record: dict[str, Any] = item._asdict()
     if columns.id not in record and columns.id == Columns().id:
         record = {columns.id: record.pop("doc_id", None), **record}

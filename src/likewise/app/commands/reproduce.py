@@ -23,12 +23,15 @@ _MANUAL = """\
 Papers: term-graph, decomposition, perturbation, kernel-lsa, simplex; all of them if none is named.
 
 A collection is a folder with corpus.jsonl (or .jsonl.gz), or an id of ir_datasets (ir:cranfield).
---data names it, or a folder of such folders. What a collection serves for is known by what it has:
-  queries.jsonl and qrels.txt       short queries: expansion, Kernel LSA, fusion
-  documents with abstract and body  terms of a body, told from its abstract
-  categories, category or links     query by document, topics
-Where there is none of a kind, the docstrings of this machine's Python serve instead: their titles
-as queries, their See Also sections as judgements, their first paragraphs as abstracts.
+--data names it, or a folder of such folders. It serves for the first of these that it has:
+  queries.jsonl and qrels.txt        short queries: expansion, Kernel LSA, fusion
+  documents with abstract and body   terms of a body, told from its abstract (further abstracts in
+                                     more-abstracts.jsonl.gz); names of their categories as queries
+  categories, category, links        query by document, topics; names of categories and titles as
+    or see_also                      queries
+The docstrings of this machine's Python are one more collection of documents that are alike. Where
+there is none of another kind they serve for it too: their titles as queries, their See Also
+sections as judgements, their first paragraphs as abstracts.
 
 OUT/index.html is the page, OUT/summary.json the same as data. Results are kept in OUT/kept, by
 all that they depend on: a run that was interrupted goes on where it stopped, and one that changes
@@ -94,6 +97,8 @@ def _reproduce(options: argparse.Namespace) -> None:
             f"interrupted; {progress.done} of {progress.total} experiments are done and kept in "
             f"{options.out}: the same command goes on from there"
         ) from None
+    for name, reason in values["left_out"].items():
+        print(f"likewise: {name} was left out: {reason}", file=sys.stderr)
     if options.json:
         print_json(values)
         return
@@ -109,7 +114,7 @@ def _given(named: Sequence[str]) -> Sequence[str]:
     folder = os.environ.get("LIKEWISE_DATA", "")
     if named or not folder:
         return named
-    if not Path(folder).is_dir():
+    if not folder.startswith("ir:") and not Path(folder).is_dir():
         raise UsageError(
             f"LIKEWISE_DATA is {folder}, and there is no such folder: name it by --data"
         )

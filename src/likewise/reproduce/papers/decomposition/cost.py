@@ -61,12 +61,6 @@ def measure_cost(bench: Bench) -> Result:
         claims=tuple(claims(found, bench["top"])),
         tables=tuple(_tables(bench, found)),
         drawings=(_drawing(found),),
-        tried=(
-            "Two levels here look for candidates by bytes of compact halves and by postings of own "
-            "words, and the accurate ranking reads bytes as well, so that a scan is not slow: "
-            "benchmarks/like_scale.py follows both to 2 million documents, where two levels are "
-            "tens of times as fast, not the published hundreds."
-        ),
     )
 
 

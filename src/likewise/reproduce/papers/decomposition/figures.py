@@ -62,10 +62,6 @@ def over_topics(bench: Bench) -> Result:
                 "Two levels, and our default, over the number of topics", "topics", _indexed(found)
             ),
         ),
-        tried=(
-            f"Two levels: {bench['depth']} candidates by compact halves, as published, and as many "
-            "by own words, which the published index does not look up."
-        ),
     )
 
 
@@ -93,12 +89,6 @@ def over_words(bench: Bench) -> Result:
             _drawing(
                 "Two levels, and our default, over the number of words", "words", _indexed(found)
             ),
-        ),
-        tried=(
-            "Own words of DDM by p(x = 2|w, d), as published, and of LSI by the residual. A "
-            "document has few words that are truly its own, so that more of them change little in "
-            "DDM; residuals of LSI go on giving. Where relevant is what a page links to, words "
-            "are what counts, and whole documents by TF-IDF are hard to beat."
         ),
     )
 

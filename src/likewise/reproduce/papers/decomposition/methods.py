@@ -51,13 +51,6 @@ def compare_methods(bench: Bench) -> Result:
     return Result(
         claims=tuple(claims(found)),
         tables=(Table("Macro P@10", tuple(names), rows, unit="P@10", note=note),),
-        tried=(
-            "DDM by collapsed Gibbs with learnt priors; topics from LDA and axes from LSI with the "
-            "same second half. What makes the idea work here is to compare axes, not "
-            "distributions, and both halves at length one with a weight between them (even "
-            "halves, the last rows). The paper's topics from ODP cannot be had: labels of our "
-            "collections are what relevance is judged by."
-        ),
     )
 
 

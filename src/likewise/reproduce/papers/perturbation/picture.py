@@ -63,9 +63,6 @@ def draw_picture(bench: Bench) -> Result:
         claims=(judge(by_kernel),),
         tables=(table,) if by_kernel else (),
         drawings=tuple(one for one in drawings if one is not None),
-        tried="The squared distance of Eq. 4 divides by a word's probability, so that rare words "
-        "are far from everything; robust expansion therefore takes the covariance of √p (see "
-        "Figure 3).",
     )
 
 

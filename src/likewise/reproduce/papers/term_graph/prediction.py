@@ -85,14 +85,6 @@ def table_2(bench: Bench) -> Result:
     return Result(
         claims=tuple(make_claims({name: found[EVERY] for name, found in aucs.items()})),
         tables=(_table(aucs, " ".join(about)), _differences(aucs)),
-        tried=(
-            "Kernels on the normalised Laplacian, by similarity, counted by sentence and by "
-            "document; the published line search and linear programme on held-out abstracts; two "
-            "lexicons; with and without the abstract's own terms, most of which the body has. "
-            "Bodies say what is frequent: popularity alone is hard to beat, and the distances of "
-            "the combinatorial Laplacian come to nearly that. What helps is to ask the abstracts "
-            "that are like the one in hand."
-        ),
     )
 
 
