@@ -16,7 +16,7 @@ test: .venv/dev
 bench: .venv/bench
 	$(BIN)/python benchmarks/search.py
 
-# All experiments of the papers (about two hours), and what the documentation says of them.
+# All experiments of the papers (about an hour), and what the documentation says of them.
 reproduce: .venv/all
 	test -d "$$LIKEWISE_DATA" # the folder of collections
 	$(BIN)/likewise reproduce all --out reproduction

@@ -1,3 +1,4 @@
+from likewise.reproduce.experiment import Result, Row, Table, Value
 from likewise.reproduce.papers import all_papers
 from likewise.reproduce.quality import MAIN, Main, quality_table
 
@@ -41,4 +42,18 @@ def test_less_may_be_better():
     assert quality_table(values(), main=fewer).splitlines()[2:] == [
         "| hurt, first \\| set | MAP | .400 [.350 .450] | old .300 |",
         "| hurt, second | MAP | **.250** | old .500 |",
+    ]
+
+
+def test_what_is_written_alike_is_not_the_best_and_counts_are_whole():
+    columns = ("gain", "hurt")
+    rows = (
+        Row("new", {"gain": Value(13.34), "hurt": Value(63.0)}),
+        Row("old", {"gain": Value(13.26), "hurt": Value(74.0)}),
+    )
+    told = values(done(Result((), (Table("t", columns, rows, digits=1),))))
+    chosen = [Main("x", "p", "one", "new", ("old",), lower=True)]
+    assert quality_table(told, main=chosen).splitlines()[2:] == [
+        "| x, gain |  | 13.3 | old 13.3 |",
+        "| x, hurt |  | **63** | old 74 |",
     ]

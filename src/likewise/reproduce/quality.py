@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
@@ -135,42 +134,42 @@ def _lines(main: Main, values: Mapping[str, Any]) -> Iterator[str]:
         for column in table["columns"]:
             if main.columns and column not in main.columns:
                 continue
-            ours = names[main.row]["values"].get(column)
-            if ours is None or ours["mean"] is None:
-                continue
-            sign = -1 if main.lower else 1
-            best = max(
-                (sign * v["mean"] for name in main.against if (v := _value(names, name, column))),
-                default=-math.inf,
-            )
-            told = _told(ours, table)
-            first = f"**{told}**" if sign * ours["mean"] > best else told
-            interval = _interval(ours, table)
-            others = ", ".join(
-                f"{plain(name)} {_told(v, table)}"
-                for name in main.against
-                if (v := _value(names, name, column))
-            )
-            name = plain(main.columns.get(column, column))
-            measure = plain(main.measure or table["unit"])
-            yield f"| {main.task}, {name} | {measure} | {first}{interval} | {others} |"
+            ours = _value(names, main.row, column)
+            if ours is not None:
+                others = {name: _value(names, name, column) for name in main.against}
+                found = {name: value for name, value in others.items() if value is not None}
+                yield _line(main, column, ours, found, table)
+
+
+def _line(
+    main: Main,
+    column: str,
+    ours: Mapping[str, Any],
+    others: Mapping[str, Mapping[str, Any]],
+    table: Mapping[str, Any],
+) -> str:
+    """Write a line; bold is what is better than all others as they are written."""
+    means = [ours["mean"], *(other["mean"] for other in others.values())]
+    whole = all(float(mean).is_integer() for mean in means)
+    digits = 0 if whole else min(table["digits"], _DIGITS)
+    first, *rest = (round(-mean if main.lower else mean, digits) for mean in means)
+    told = number(ours["mean"], digits, bare=True)
+    told = f"**{told}**" if all(first > other for other in rest) else told
+    if ours["low"] is not None and ours["high"] is not None:
+        ends = (number(ours[end], digits, bare=True) for end in ("low", "high"))
+        told += f" [{' '.join(ends)}]"
+    against = ", ".join(
+        f"{plain(name)} {number(other['mean'], digits, bare=True)}"
+        for name, other in others.items()
+    )
+    name = plain(main.columns.get(column, column))
+    measure = plain(main.measure or table["unit"])
+    return f"| {main.task}, {name} | {measure} | {told} | {against} |"
 
 
 def _value(rows: Mapping[str, Any], name: str, column: str) -> dict[str, Any] | None:
     value = rows[name]["values"].get(column) if name in rows else None
     return value if value and value["mean"] is not None else None
-
-
-def _told(value: Mapping[str, Any], table: Mapping[str, Any]) -> str:
-    return number(value["mean"], min(table["digits"], _DIGITS), bare=True)
-
-
-def _interval(value: Mapping[str, Any], table: Mapping[str, Any]) -> str:
-    if value["low"] is None or value["high"] is None:
-        return ""
-    digits = min(table["digits"], _DIGITS)
-    ends = (number(value[end], digits, bare=True) for end in ("low", "high"))
-    return f" [{' '.join(ends)}]"
 
 
 def plain(text: str) -> str:
