@@ -204,3 +204,20 @@ def test_a_query_without_a_known_word_is_left_alone(data):
 def test_results_are_plain_values(results):
     for result in results.values():
         assert read_result(json.loads(json.dumps(result.to_json()))).claims == result.claims
+
+
+def test_a_lexicon_that_bodies_do_not_have_is_left_out(tmp_path):
+    random = np.random.default_rng(0)
+    (tmp_path / "data" / "papers").mkdir(parents=True)
+    lines = []
+    for i in range(60):
+        text = sentences(random, i % 4, 25).translate(str.maketrans("0123", "pqrs"))
+        paper = {"id": str(i), "title": "a paper", "abstract": text[:500], "body": text[500:]}
+        lines.append(json.dumps(paper | {"abstract": f"{paper['abstract']} TP53 is named."}))
+    (tmp_path / "data" / "papers" / "corpus.jsonl").write_text("\n".join(lines))
+    data = Data([tmp_path / "data"], tmp_path / "work")
+    one = EXPERIMENTS["table-2"]
+    small = replace(one, setting={**one.setting, **SMALL["table-2"]}, quick={})
+    table = run_one(PAPER, small, data, kept=tmp_path / "kept").result.tables[0]
+    assert all(column.startswith("words") for column in table.columns)
+    assert "Names: left out, as too few papers have any." in table.note

@@ -18,7 +18,7 @@ Pairs = Mapping[str, tuple[Doubles, Doubles]]
 # So many comparisons are told one by one.
 _TOLD = 6
 # Of fewer values no order of signs is as rare as ALPHA.
-_FEWEST = 6
+FEWEST = 6
 
 
 class Compared(NamedTuple):
@@ -68,9 +68,9 @@ def claim_same(text: str, pairs: Pairs) -> Claim:
 def settled(claim: Claim, counts: Mapping[str, int]) -> Claim:
     """Give a claim, or say that it goes by too few values; `counts` are by name."""
     fewest = min(counts, key=lambda name: counts[name])
-    if counts[fewest] >= _FEWEST:
+    if counts[fewest] >= FEWEST:
         return claim
-    told = f"{counts[fewest]} values ({fewest}) are too few to tell more than chance"
+    told = f"too few to tell more than chance: {counts[fewest]} ({fewest})"
     return replace(claim, verdict=UNTESTABLE, reason=told)
 
 

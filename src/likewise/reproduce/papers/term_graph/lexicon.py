@@ -57,6 +57,11 @@ class Questions:
             row[nodes] = False
         return mask
 
+    @property
+    def n_told(self) -> int:
+        """How many texts there is something to foretell of, beyond what they mention."""
+        return int((self.labels & self.others).any(axis=1).sum())
+
     def aucs(self, scores: Doubles, *, every: bool = False) -> Doubles:
         """Give the AUC of scores, a column for each text or one for all."""
         columns = np.broadcast_to(scores.reshape(len(scores), -1), self.labels.T.shape)
@@ -166,6 +171,19 @@ class Lexicon:
         return [(docs[k], scores[k]) for (docs, scores), k in zip(found, kept, strict=True)]
 
 
+class TooFew(UsageError):
+    """There is nothing to ask of a lexicon."""
+
+
+def make_lexicon(name: str, split: Split, bench: Bench, *, fewest: int) -> Lexicon | None:
+    """Make a lexicon; None where there is something to tell of fewer papers than that."""
+    try:
+        lexicon = Lexicon(name, split, bench)
+    except TooFew:
+        return None
+    return lexicon if lexicon.test.n_told >= fewest else None
+
+
 def _nodes(name: str, split: Split, bench: Bench) -> Nodes:
     snapshot = split.training.snapshot
     if name == "names":
@@ -175,7 +193,7 @@ def _nodes(name: str, split: Split, bench: Bench) -> Nodes:
 
 def _questions(found: list[tuple[str, Ints, Bools]], hidden: Ints | None = None) -> Questions:
     if not found:
-        raise UsageError("too few abstracts mention terms of the lexicon to ask anything by them")
+        raise TooFew("too few abstracts mention terms of the lexicon to ask anything by them")
     texts, sets, labels = zip(*found, strict=True)
     asked = Questions([*texts], [*sets], np.stack(labels))
     if hidden is not None:

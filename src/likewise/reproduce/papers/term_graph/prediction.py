@@ -11,14 +11,15 @@ from collections.abc import Mapping
 import numpy as np
 
 from likewise.compiled import Doubles
+from likewise.errors import UsageError
 from likewise.evaluate.prediction import difference, summarise
 from likewise.reproduce.bench import Bench
-from likewise.reproduce.comparing import Pairs, claim_above, claim_same
+from likewise.reproduce.comparing import FEWEST, Pairs, claim_above, claim_same
 from likewise.reproduce.experiment import Claim, Result, Row, Table, Value
 from likewise.reproduce.papers.term_graph.abstracts import split_papers
 from likewise.reproduce.papers.term_graph.kernels import PUBLISHED as AS_PUBLISHED
 from likewise.reproduce.papers.term_graph.kernels import SETTINGS, Kernels, lifted
-from likewise.reproduce.papers.term_graph.lexicon import Lexicon, Questions
+from likewise.reproduce.papers.term_graph.lexicon import Lexicon, Questions, make_lexicon
 from likewise.terms.baselines import PHITS, fit_phits, popularity, shortest_paths, tfidf_ranking
 from likewise.terms.graph import Graph
 from likewise.terms.nearness import Nearness
@@ -74,13 +75,18 @@ def table_2(bench: Bench) -> Result:
     split = split_papers(bench)
     told, about = {}, []
     for name in bench["lexicons"]:
-        lexicon = Lexicon(name, split, bench)
+        lexicon = make_lexicon(name, split, bench, fewest=FEWEST)
+        if lexicon is None:
+            about.append(f"{name.capitalize()}: left out, as too few papers have any.")
+            continue
         bench.say(f"{name}: {len(lexicon):,} terms, {len(lexicon.test.sets)} papers")
         found = told[name] = Told(lexicon)
         _simple(found, bench)
         _by_kernels(found, bench)
         _by_votes(found)
         about.append(_about(found))
+    if not told:
+        raise UsageError("too few papers have terms to be told")
     aucs = {name: found.aucs for name, found in told.items()}
     return Result(
         claims=tuple(make_claims({name: found[EVERY] for name, found in aucs.items()})),
