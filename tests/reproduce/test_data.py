@@ -139,6 +139,20 @@ def test_a_collection_has_one_corpus_and_a_name_of_its_own(folder, tmp_path):
             Data([tmp_path / "more" / name], tmp_path / "work")
 
 
+def test_what_cannot_be_read_is_said(folder, data, tmp_path, monkeypatch):
+    refused = PermissionError(13, "Permission denied", "some/file")
+
+    def refuse(*_):
+        raise refused
+
+    monkeypatch.setattr("likewise.reproduce.data._hash_file", refuse)
+    with pytest.raises(SourceError, match="some/file: cannot be read: Permission denied"):
+        data.hash_of("notes")
+    monkeypatch.setattr("likewise.reproduce.data.Path.iterdir", refuse)
+    with pytest.raises(SourceError, match="some/file: cannot be read: Permission denied"):
+        Data([folder], tmp_path / "work")
+
+
 def test_links_are_collections_by_their_own_names(folder, tmp_path):
     (tmp_path / "links").mkdir()
     for name in ("one", "two"):

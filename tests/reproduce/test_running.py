@@ -78,6 +78,14 @@ def test_a_quick_run_and_another_likewise_have_results_of_their_own(again, monke
     assert again()
 
 
+def test_a_result_hangs_on_the_packages_that_it_can_do_without(again, monkeypatch):
+    one = Experiment("one", "Table 1", "title", lambda _: RESULT, packages=("faiss-cpu",))
+    assert again(one)
+    monkeypatch.setattr(running, "package_version", lambda name: f"{name} of another version")
+    assert again(one)
+    assert not again(one)
+
+
 def test_a_quick_run_takes_its_own_setting(tmp_path, data):
     one = PAPER.experiments[0]
     full, quick = (run_one(PAPER, one, data, kept=tmp_path, quick=quick) for quick in (False, True))
@@ -174,6 +182,8 @@ def test_what_failed_is_not_kept(tmp_path, data, error):
     one = Experiment("one", "Table 1", "title", run)
     done = run_one(PAPER, one, data, kept=tmp_path / "kept")
     assert done.result.claims == (Claim("title", UNTESTABLE, str(error)),)
+    ours = run_one(PAPER, replace(one, ours=True), data, kept=tmp_path / "kept")
+    assert ours.result.claims == (Claim("title", UNTESTABLE, str(error), ours=True),)
     fails.clear()
     assert run_one(PAPER, one, data, kept=tmp_path / "kept").result == RESULT
 

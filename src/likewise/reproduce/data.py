@@ -7,7 +7,8 @@ its name. Each is indexed once, beside the results, under a hash of its content.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cached_property
 from hashlib import blake2b
@@ -17,7 +18,6 @@ from pathlib import Path
 from platform import python_version
 from typing import NamedTuple
 
-from likewise.collection.files import storage_errors
 from likewise.collection.snapshot import Snapshot, open_snapshot
 from likewise.collection.writer import build
 from likewise.errors import SourceError, UsageError
@@ -163,10 +163,11 @@ class Data:
         if name not in self._hashes:
             digest = blake2b(name.encode(), digest_size=10)
             if name in self._folders:
-                for path in sorted(self._folders[name].iterdir()):
-                    if path.is_file():
-                        digest.update(path.name.encode())
-                        _hash_file(path, digest)
+                with _reading(self._folders[name]):
+                    for path in sorted(self._folders[name].iterdir()):
+                        if path.is_file():
+                            digest.update(path.name.encode())
+                            _hash_file(path, digest)
             elif name in self._catalogued:
                 digest.update(package_version("ir_datasets").encode())
             else:
@@ -189,7 +190,7 @@ class Data:
                 lambda: open_source(self._source(name), columns=Columns(text=(look.text,))),
                 what=name,
             )
-            self._opened[name] = Ready(name, snapshot, self._reading(name))
+            self._opened[name] = Ready(name, snapshot, self._asking(name))
         return self._opened[name]
 
     def indexed(
@@ -219,7 +220,7 @@ class Data:
             self._looks[name] = found
         return self._looks[name]
 
-    def _reading(self, name: str) -> Callable[[], tuple[list[Query], Qrels]] | None:
+    def _asking(self, name: str) -> Callable[[], tuple[list[Query], Qrels]] | None:
         if name == DOCSTRINGS:
             return None
 
@@ -236,14 +237,14 @@ class Data:
             self._catalogued.append(str(given))
             return
         folder = Path(given)
-        if not folder.is_dir():
-            raise UsageError(f"{given}: there is no such folder of collections")
-        with storage_errors(folder):
+        with _reading(folder):
+            if not folder.is_dir():
+                raise UsageError(f"{folder}: there is no such folder of collections")
             found = [folder] if _corpus(folder) else [*filter(_corpus, sorted(folder.iterdir()))]
         if not found:
             raise UsageError(
-                f"{given}: neither it nor any of its folders has a corpus.jsonl; a collection is a "
-                "folder with that file in it"
+                f"{folder}: neither it nor any of its folders has a corpus.jsonl; a collection is "
+                "a folder with that file in it"
             )
         for one in found:
             name = one.absolute().name
@@ -274,6 +275,16 @@ class Data:
             assert found is not None
             return found
         return name if name in self._catalogued else f"{name}:"
+
+
+@contextmanager
+def _reading(path: Path) -> Iterator[None]:
+    """Say what the operating system does not let be read."""
+    try:
+        yield
+    except OSError as error:
+        place = str(error.filename or path)
+        raise SourceError(place, f"cannot be read: {error.strerror or error}") from error
 
 
 def _corpus(folder: Path) -> Path | None:
