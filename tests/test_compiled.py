@@ -1,0 +1,478 @@
+"""Kernels: the same bits compiled or loaded, never stale, kept where there is room, lazy."""
+
+import json
+import logging
+import os
+import pkgutil
+import runpy
+import shutil
+import subprocess
+import sys
+import tempfile
+from collections import namedtuple
+from concurrent.futures import ThreadPoolExecutor
+from importlib import import_module
+from itertools import permutations
+from pathlib import Path
+
+import numpy as np
+import pytest
+from threadpoolctl import ThreadpoolController
+
+import likewise
+from likewise import compiled
+from likewise.compiled import Kernel, content_of, fast_kernel, kernel, one_blas_thread
+
+SOURCE = Path(likewise.__file__).parent
+CALLS = Path(__file__).with_name("kernel_calls.py")
+
+
+def run(*arguments, path=SOURCE.parent, launcher=(), **variables):
+    """Run Python in a child process, and give what it printed."""
+    environment = os.environ | {"PYTHONPATH": str(path), "PYTHONDONTWRITEBYTECODE": "1"}
+    for name in ("NUMBA_CACHE_DIR", "XDG_CACHE_HOME"):
+        environment.pop(name, None)
+    environment |= {name: str(value) for name, value in variables.items()}
+    # The limit only ends a child that hangs.
+    done = subprocess.run(
+        [*launcher, sys.executable, *arguments],
+        env=environment,
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=900,
+    )
+    assert done.returncode == 0, done.stderr
+    return done
+
+
+# The same bits
+
+
+def all_kernels():
+    found = {}
+    for module in pkgutil.walk_packages(likewise.__path__, "likewise."):
+        if not module.name.endswith("__main__"):
+            for value in vars(import_module(module.name)).values():
+                if isinstance(value, Kernel):
+                    name = f"{value.py_func.__module__}.{value.py_func.__name__}"
+                    found[name.removeprefix("likewise.")] = value
+    return found
+
+
+def test_the_calls_are_of_all_kernels_around_reordered_sums():
+    kernels = all_kernels()
+    needed = set()
+    for name, each in kernels.items():
+        if any(called.fast for called in each.reached()):
+            needed.add(name)
+        if each.fast:
+            needed |= {n for n, called in kernels.items() if called in each.reached()}
+    assert len([each for each in kernels.values() if each.fast]) >= 30
+    assert set(runpy.run_path(str(CALLS))["CALLS"]) == needed
+
+
+def test_the_same_bits_compiled_and_loaded(tmp_path):
+    calls = runpy.run_path(str(CALLS))
+    kernels = {name: calls["kernel_of"](name) for name in calls["CALLS"]}
+    within = {
+        name: [n for n in kernels if kernels[n] in each.reached()[1:]]
+        for name, each in kernels.items()
+    }
+    callees = {callee for called in within.values() for callee in called}
+    callers_first = sorted(kernels, key=lambda name: -len(within[name]))
+    callees_first = callers_first[::-1]
+
+    def bits(cache, order, *options):
+        said = json.loads(run(CALLS, *options, *order, NUMBA_CACHE_DIR=cache).stdout)
+        assert said.get("copies", {}) == {}
+        return said["bits"]
+
+    def without(names):
+        cache = tmp_path / "some"
+        shutil.copytree(tmp_path / "all", cache, dirs_exist_ok=True)
+        for path in (cache / "likewise").iterdir():
+            if path.name.partition(".cpython")[0].removeprefix("likewise.") in names:
+                path.unlink()
+        return cache
+
+    cold = bits(tmp_path / "all", callers_first, "copies")
+    n_kept = len(list((tmp_path / "all" / "likewise").iterdir()))
+    assert n_kept > len(kernels)
+    assert bits(tmp_path / "all", callers_first) == cold
+    assert len(list((tmp_path / "all" / "likewise").iterdir())) == n_kept
+    # Callers are loaded, and what they call is compiled on its own before; and the other way.
+    assert bits(without(callees), callees_first) == cold
+    some = {"neighbours.kernels.score_pairs", "models.subspace.project", "models.topics.infer"}
+    assert bits(without(some), callees_first) == cold
+
+
+# Never stale
+
+PACKAGE = {
+    "__init__": "",
+    "sizes": "STEP = 2\n",
+    "unrelated": "STEP = 5\n",
+    "inner": (
+        "from likewise.compiled import kernel\n"
+        "from likewise.sizes import STEP\n\n\n"
+        "@kernel\ndef add(x):\n    return x + STEP\n"
+    ),
+    "outer": (
+        "from likewise.compiled import kernel\n"
+        "from likewise.inner import add\n"
+        "from likewise.unrelated import STEP as OTHER\n\n\n"
+        "@kernel\ndef twice(x):\n    return 2 * add(x)\n"
+    ),
+}
+# The answer, and how many kernels were compiled for it.
+CALL = (
+    "from likewise.inner import add; from likewise.outer import twice; {0};"
+    "print(twice(1), sum(sum(k.dispatcher.stats.cache_misses.values()) for k in (add, twice)))"
+)
+
+
+@pytest.fixture
+def package(tmp_path):
+    """A package of two kernels in two files."""
+    folder = tmp_path / "package" / "likewise"
+    folder.mkdir(parents=True)
+    for name, text in PACKAGE.items():
+        (folder / f"{name}.py").write_text(text)
+    shutil.copy(SOURCE / "compiled.py", folder)
+    return folder
+
+
+def call(package, before="pass", **options):
+    done = run("-c", CALL.format(before), path=package.parent, **options)
+    answer, n_compiled = map(int, done.stdout.split())
+    return answer, n_compiled, done.stderr
+
+
+def test_a_kernel_is_compiled_again_when_what_it_calls_has_changed(package):
+    assert call(package) == (6, 2, "")
+    kept = sorted(path.name for path in (package / "__pycache__" / "kernels").iterdir())
+    assert len(kept) == 2
+    for name, old, new in (
+        ("unrelated", "5", "6"),
+        ("inner", "@kernel", "# Words only.\n@kernel"),
+        ("compiled", '"""Run it."""', '"""Run."""'),
+    ):
+        path = package / f"{name}.py"
+        path.write_text(path.read_text().replace(old, new))
+    assert call(package) == (6, 0, "")
+    # While a process is under way, which has what it imported.
+    change = f"open({str(package / 'sizes.py')!r}, 'w').write('STEP = 30')"
+    removal = (
+        f"import os; [os.unlink(e) for e in os.scandir({str(package)!r} + '/__pycache__/kernels')]"
+    )
+    assert call(package, f"{removal}; {change}") == (6, 2, "")
+    assert call(package) == (62, 2, "")
+    # Only what is of use is kept beside the sources.
+    left = sorted(path.name for path in (package / "__pycache__" / "kernels").iterdir())
+    assert len(left) == 2
+    assert not set(left) & set(kept)
+
+
+Pair = namedtuple("Pair", "first second")
+
+
+def drawn(source, **constants):
+    """Make a kernel of a function's source, with constants and other kernels as its globals."""
+    scope = {"__name__": "likewise.drawn", "np": np} | constants
+    exec(f"def function(x):\n    return {source}", scope)
+    return Kernel(scope["function"])
+
+
+def around(y):
+    return Kernel(lambda x: x + y)
+
+
+def test_the_content_of_a_kernel_is_told_from_others():
+    inner = drawn("x + 1")
+    alike = {
+        "plain": drawn("x + 1"),
+        "fast": fast_kernel(drawn("x + 1").py_func),
+        "constant in the code": drawn("x + 2"),
+        "number of another type": drawn("x + 1.0"),
+        "sign of zero": drawn("x + 0.0"),
+        "the other zero": drawn("x + -0.0"),
+        "other name": drawn("x + y", y=1),
+        "constant": drawn("x + y", y=2),
+        "small constant": drawn("x + y", y=np.uint8(2)),
+        "double": drawn("x + y", y=np.float64(2)),
+        "float": drawn("x + y", y=2.0),
+        "array": drawn("x + y", y=np.arange(3)),
+        "longer array": drawn("x + y", y=np.arange(4)),
+        "narrower array": drawn("x + y", y=np.arange(3, dtype=np.int32)),
+        "tuple": drawn("x + y", y=(1, 2)),
+        "attribute": drawn("np.sqrt(x)"),
+        "other attribute": drawn("np.log(x)"),
+        "callee": drawn("y(x)", y=inner),
+        "fast callee": drawn("y(x)", y=fast_kernel(inner.py_func)),
+        "other callee": drawn("y(x)", y=drawn("x + 2")),
+        "callee of a callee": drawn("y(x)", y=drawn("z(x)", z=inner)),
+        "other callee of a callee": drawn("y(x)", y=drawn("z(x)", z=drawn("x + 2"))),
+        "inside a comprehension": drawn("[y(i) for i in x]", y=inner),
+        "other inside a comprehension": drawn("[y(i) for i in x]", y=drawn("x + 2")),
+        "members": drawn("x in {'one', 'two'}"),
+        "other members": drawn("x in {'one', 'three'}"),
+        "named tuple": drawn("y(x, x)", y=Pair),
+        "other fields": drawn("y(x, x)", y=namedtuple("Pair", "second first", module=__name__)),
+    }
+    for step in (1, 2):
+        alike[f"default {step}"] = Kernel(lambda x, by=step: x + by)
+        alike[f"variable around it {step}"] = around(step)
+        alike[f"kernel around it {step}"] = around(drawn(f"x + {step}"))
+    contents = {name: content_of(each) for name, each in alike.items()}
+    assert len(set(contents.values())) == len(contents)
+    assert contents["plain"] == content_of(drawn("x + 1  # said otherwise", unrelated=3))
+    with pytest.raises(TypeError, match="may refer to numbers"):
+        content_of(drawn("x + y.z", y=compiled))
+
+
+def test_the_content_of_all_kernels_is_known_and_the_same_in_every_process():
+    contents = {name: content_of(each) for name, each in all_kernels().items()}
+    assert len(set(contents.values())) == len(contents)
+    code = (
+        "import sys, json; from importlib import import_module; from likewise.compiled import "
+        "content_of; print(json.dumps({name: content_of(getattr(import_module('likewise.' + "
+        "name.rpartition('.')[0]), name.rpartition('.')[2])) for name in sys.argv[1:]}))"
+    )
+    done = run("-c", code, *contents, PYTHONHASHSEED=1)
+    assert json.loads(done.stdout) == contents
+
+
+def test_a_named_tuple_is_told_by_its_fields():
+    numba = import_module("numba")
+    swapped = namedtuple("Pair", "second first", module=__name__)
+    types = [numba.typeof(each(1, 2.0)) for each in (Pair, swapped)]
+    types.append(numba.typeof((1, 2.0)))
+    assert len({repr(compiled._described(kind)) for kind in types}) == 3
+
+
+def test_a_damaged_file_is_compiled_again(package):
+    assert call(package) == (6, 2, "")
+    for path in (package / "__pycache__" / "kernels").iterdir():
+        path.write_bytes(path.read_bytes()[:-1])
+    assert call(package) == (6, 2, "")
+
+
+# A machine that cannot be written to
+
+
+@pytest.fixture
+def fresh():
+    """No folder chosen yet, and none after."""
+    functions = (compiled._places, compiled._room, compiled._say_not_kept)
+    for function in functions:
+        function.cache_clear()
+    yield
+    for function in functions:
+        function.cache_clear()
+
+
+def test_code_is_kept_in_a_private_folder_where_no_other_can_be_written_to(package, tmp_path):
+    (package / "__pycache__").mkdir()
+    (package / "__pycache__" / "kernels").touch()
+    (tmp_path / "temporary").mkdir()
+    places = {"HOME": "/proc/nowhere", "TMPDIR": tmp_path / "temporary"}
+    answer, n_compiled, said = call(package, **places)
+    assert (answer, n_compiled) == (6, 2)
+    assert said.count("compiled code is not kept for good") == 1
+    private = tmp_path / "temporary" / f"likewise-kernels-{os.getuid()}"
+    assert str(private) in said
+    assert private.stat().st_mode & 0o777 == 0o700
+    assert len(list(private.iterdir())) == 2
+    # Loaded from there, which is worth no words.
+    assert call(package, **places) == (6, 0, "")
+    private.chmod(0o755)
+    answer, n_compiled, said = call(package, **places)
+    assert (answer, n_compiled) == (6, 2)
+    assert said.count("compiled code is not kept for good") == 1
+    assert str(private) not in said
+
+
+def test_a_private_folder_of_anybody_else_is_refused(tmp_path, monkeypatch):
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
+    folder = tmp_path / f"likewise-kernels-{os.getuid()}"
+    assert compiled._private_folder() == folder
+    assert compiled._private_folder() == folder
+    for mode in (0o701, 0o710, 0o720, 0o777):
+        folder.chmod(mode)
+        assert compiled._private_folder() is None
+    folder.chmod(0o700)
+    target = folder.rename(tmp_path / "elsewhere")
+    folder.symlink_to(target)
+    assert compiled._private_folder() is None
+    folder.unlink()
+    folder.touch(mode=0o600)
+    assert compiled._private_folder() is None
+    folder.unlink()
+    folder = target.rename(tmp_path / f"likewise-kernels-{os.getuid() + 1}")
+    monkeypatch.setattr(os, "getuid", lambda own=os.getuid(): own + 1)
+    assert compiled._private_folder() is None
+
+
+def test_nothing_is_kept_where_there_is_no_temporary_folder(monkeypatch, fresh, caplog):
+    def missing():
+        raise FileNotFoundError
+
+    monkeypatch.setattr(tempfile, "gettempdir", missing)
+    monkeypatch.setenv("NUMBA_CACHE_DIR", "/proc/nowhere")
+    monkeypatch.setenv("XDG_CACHE_HOME", "/proc/nowhere")
+    assert compiled._room() is None
+    for step in range(2):
+        assert drawn("x + step", step=step)(1) == 1 + step
+    assert [record.name for record in caplog.records] == ["likewise.compiled"]
+    assert "not kept for good" in caplog.text
+
+
+def test_a_folder_that_cannot_be_saved_to_costs_no_answer(tmp_path, monkeypatch, fresh, caplog):
+    monkeypatch.setenv("NUMBA_CACHE_DIR", str(tmp_path))
+    assert compiled._room() == tmp_path / "likewise"
+    # Taken away after it was chosen.
+    (tmp_path / "likewise").rmdir()
+    for step in range(2):
+        assert drawn("x - step", step=step)(1) == 1 - step
+    assert [record.levelno for record in caplog.records] == [logging.WARNING]
+
+
+def test_nothing_is_looked_for_in_the_working_folder(monkeypatch, fresh):
+    for home in ("", "here", "~nobody-of-that-name"):
+        monkeypatch.setenv("XDG_CACHE_HOME", home)
+        monkeypatch.setattr(os.path, "expanduser", lambda path: path)
+        assert compiled._of_user() == []
+
+
+def can_mount():
+    try:
+        command = ["unshare", "--map-root-user", "--mount", "true"]
+        return subprocess.run(command, capture_output=True, check=False).returncode == 0
+    except FileNotFoundError:
+        return False
+
+
+@pytest.mark.skipif(not can_mount(), reason="file systems cannot be made read-only here")
+def test_a_machine_that_is_read_only(package, tmp_path):
+    temporary = tmp_path / "temporary"
+    temporary.mkdir()
+    script = tmp_path / "read_only"
+    mounts = " && ".join(
+        f"mount --bind {place} {place} && mount -o remount,ro,bind {place}"
+        for place in (temporary, package)
+    )
+    # The folders that temporary files may be in; the test's own is among them, and opened first.
+    others = " ".join({"/tmp", "/var/tmp", "/usr/tmp"})
+    script.write_text(
+        f"set -e\n{mounts}\ncd /proc\nexec 2>&1\n"
+        f"for place in {others}; do\n"
+        '  test ! -d "$place" || { mount --bind "$place" "$place"'
+        ' && mount -o remount,ro,bind "$place"; }\ndone\nexec "$@"\n'
+    )
+    launcher = ("unshare", "--map-root-user", "--mount", "sh", str(script))
+    places = {"launcher": launcher, "HOME": "/proc/nowhere", "TMPDIR": temporary}
+    done = run("-c", CALL.format("pass"), path=package.parent, **places)
+    assert done.stdout.count("compiled code is not kept for good") == 1
+    assert done.stdout.split()[-2:] == ["6", "2"]
+    # Filled when the machine was set up, it is read.
+    assert call(package) == (6, 2, "")
+    done = run("-c", CALL.format("pass"), path=package.parent, **places)
+    assert done.stdout.split() == ["6", "0"]
+
+
+# Lazy
+
+
+def test_no_module_imports_numba():
+    code = (
+        "import pkgutil, sys, likewise; from importlib import import_module;"
+        "names = [m.name for m in pkgutil.walk_packages(likewise.__path__, 'likewise.')];"
+        "[import_module(name) for name in names if not name.endswith('__main__')];"
+        "sys.exit('numba' in sys.modules)"
+    )
+    run("-c", code)
+
+
+def test_kernels_are_first_called_by_several_threads(package):
+    code = (
+        "import threading; from concurrent.futures import ThreadPoolExecutor;"
+        "from likewise.inner import add; from likewise.outer import twice;"
+        "ready = threading.Barrier(8); pool = ThreadPoolExecutor(8);"
+        "ask = lambda i: (ready.wait(), (add, twice)[i % 2](i // 4 * 1.0 if i % 4 > 1 else i))[1];"
+        "print(*pool.map(ask, range(8)));"
+        "print(*(len(k.dispatcher.signatures) for k in (add, twice)))"
+    )
+    for _ in range(2):
+        done = run("-c", code, path=package.parent)
+        assert done.stdout.splitlines() == ["2 6 2.0 4.0 6 14 3.0 6.0", "2 2"]
+
+
+def test_a_kernel_looks_like_its_function():
+    @kernel
+    def half(x):
+        """Halve it."""
+        return x / 2
+
+    assert (half.__name__, half.__doc__, half(3)) == ("half", "Halve it.", 1.5)
+    assert half.__wrapped__ is half.py_func
+
+
+# Threads of BLAS
+
+
+def blas():
+    """What NumPy and SciPy have: one pool of threads for the process."""
+    return ThreadpoolController().select(threading_layer="pthreads")
+
+
+def blas_threads():
+    return {library["num_threads"] for library in blas().info()}
+
+
+@pytest.fixture
+def two_threads():
+    """BLAS set to two threads, whatever the machine has."""
+    with blas().limit(limits=2):
+        assert blas_threads() == {2}
+        yield
+
+
+class Trouble(Exception):
+    pass
+
+
+@pytest.mark.parametrize("fails", [False, True])
+@pytest.mark.parametrize("order", sorted(set(permutations("aabb"))), ids="".join)
+def test_overlapping_limits_of_blas_are_lifted_by_the_last(order, fails, two_threads):
+    trouble = (Trouble, Trouble(), None) if fails else (None, None, None)
+    inside = {}
+    with ThreadPoolExecutor(1) as a, ThreadPoolExecutor(1) as b:
+        threads = {"a": a, "b": b}
+        for name in order:
+            if name not in inside:
+                inside[name] = one_blas_thread()
+                threads[name].submit(inside[name].__enter__).result()
+            else:
+                leaving = threads[name].submit(inside[name].__exit__, *trouble)
+                assert not leaving.result()
+                inside[name] = None
+            expected = 1 if any(inside.values()) else 2
+            assert blas_threads() == {expected}
+
+
+def test_an_exception_passes_and_lifts_the_limit_of_blas(two_threads):
+    with pytest.raises(Trouble), one_blas_thread(), one_blas_thread():
+        raise Trouble
+    assert blas_threads() == {2}
+
+
+def test_blas_that_was_loaded_meanwhile_is_limited_too(two_threads):
+    first, second = one_blas_thread(), one_blas_thread()
+    with first:
+        # As a library is when it has just been loaded.
+        blas().limit(limits=2)
+        with second:
+            assert blas_threads() == {1}
+        assert blas_threads() == {1}
+    assert blas_threads() == {2}
