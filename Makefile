@@ -2,7 +2,7 @@
 PYTHON ?= python3
 BIN := .venv/bin
 
-.PHONY: demo test bench reproduce clean
+.PHONY: demo test test-long bench reproduce clean
 
 demo: .venv/demo
 	$(BIN)/likewise demo --to demo/docstrings.lw
@@ -13,12 +13,16 @@ test: .venv/dev
 	$(BIN)/mypy
 	$(BIN)/python -m pytest -n 2 --dist worksteal
 
+# Changes of a collection cut off at every call that alters a file; `make test` tries some.
+test-long: .venv/dev
+	$(BIN)/python -m pytest -n 2 --dist worksteal -m long
+
 bench: .venv/bench
 	$(BIN)/python benchmarks/search.py
 
 # All experiments of the papers (about an hour), and what the documentation says of them.
 reproduce: .venv/all
-	test -d "$$LIKEWISE_DATA" # the folder of collections
+	test -n "$$LIKEWISE_DATA" # the folders of collections, as PATH lists folders
 	$(BIN)/likewise reproduce all --out reproduction
 	cp reproduction/summary.json docs/reproduction.json
 	$(BIN)/python -m likewise.reproduce.markdown docs/reproduction.json README.md

@@ -32,6 +32,7 @@ from likewise.evaluate.measures import evaluate
 from likewise.evaluate.significance import TOLERANCE
 from likewise.reproduce.bench import Bench, as_run, search
 from likewise.reproduce.data import JUDGED, Data
+from likewise.reproduce.folders import named_folders
 from likewise.reproduce.judged import Judged, of_collection
 from likewise.reproduce.papers.kernel_lsa import PAPER
 from likewise.reproduce.papers.kernel_lsa.pipelines import asked_otherwise
@@ -208,14 +209,15 @@ def main() -> None:
         description=__doc__, formatter_class=argparse.RawTextHelpFormatter
     )
     parser.add_argument("--only", default="setting,pipeline")
-    parser.add_argument("--data", type=Path, default=os.environ.get("LIKEWISE_DATA"))
+    parser.add_argument("--data", action="append", help="folders (default: $LIKEWISE_DATA)")
     parser.add_argument("--cache", type=Path)
     options = parser.parse_args()
     wanted = options.only.split(",")
-    if options.data is None:
+    folders = options.data or named_folders()
+    if not folders:
         parser.error("--data FOLDER or LIKEWISE_DATA: where are the collections?")
     with tempfile.TemporaryDirectory() as aside:
-        data = Data([options.data], options.cache or Path(aside))
+        data = Data(folders, options.cache or Path(aside))
         judged = [Asked(of_collection(data.open(name), THREADS)) for name in data.of([JUDGED])]
         if "setting" in wanted:
             setting(judged)

@@ -30,7 +30,7 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import islice
 from pathlib import Path
 
@@ -38,14 +38,17 @@ import numpy as np
 
 import likewise as lw
 from corpora import debian, spoken
+from likewise.collection.job import Job
 from likewise.collection.snapshot import Snapshot, open_snapshot
 from likewise.collection.writer import Writer, build
+from likewise.derived.keeping import derive
+from likewise.models import stored
 from likewise.records import Document, Query
-from likewise.smooth.finder import FINDER, write_finder
+from likewise.reproduce.folders import find_collection, named_folders
 from likewise.smooth.search import RowSearch
 from likewise.smooth.space import KLSA, fit_space
 from likewise.smooth.stage import DEPTH, Smooth, Smoothing
-from likewise.smooth.store import ROWS, open_rows, save_space, store_rows
+from likewise.smooth.store import open_rows
 from likewise.stages.retrieval import Retrieve
 from likewise.text.analysis import Analysis
 from term_scale import Clock, peak
@@ -55,27 +58,36 @@ CORPORA = ("debian", "passages", "spoken")
 DEBIAN_DOCS = 60_000
 # The reference takes seconds a query where documents are many: it answers a part of them.
 MOST_REFERRED = 100
-FILES = (
-    "wikipedia-schools/corpus.jsonl.gz",
-    "elife/corpus.jsonl.gz",
-    "elife/more-abstracts.jsonl.gz",
-    "20newsgroups/corpus.jsonl.gz",
-)
+FILES = {
+    "wikipedia-schools": ("corpus.jsonl.gz",),
+    "elife": ("corpus.jsonl.gz", "more-abstracts.jsonl.gz"),
+    "20newsgroups": ("corpus.jsonl.gz",),
+}
 SENTENCE = re.compile(r"(?<=[.!?])\s+(?=[A-Z])")
 WORDS = 50
 
 # Corpora
 
+VECTORS, FINDER = "vectors", "finder"
 
-def passages(data: Path) -> Iterator[Document]:
+
+def passages(data: Sequence[str]) -> Iterator[Document]:
     """Cut texts at ends of sentences, as soon as a passage has 50 words."""
-    for name in FILES:
-        with gzip.open(data / name, "rt", encoding="utf-8") as lines:
+    for path in texts_in(data):
+        origin = f"{path.parent.name}/{path.name}"
+        with gzip.open(path, "rt", encoding="utf-8") as lines:
             for line in lines:
                 record = json.loads(line)
                 texts = [record[key] for key in ("text", "abstract", "body") if key in record]
                 for i, passage in enumerate(cut(texts)):
-                    yield Document(f"{name}/{record['id']}/{i}", "", passage)
+                    yield Document(f"{origin}/{record['id']}/{i}", "", passage)
+
+
+def texts_in(data: Sequence[str]) -> list[Path]:
+    """Find the files that passages are cut from, or none if one of them is not there."""
+    folders = {name: find_collection(name, data) for name in FILES}
+    found = [folder / file for name, folder in folders.items() if folder for file in FILES[name]]
+    return found if all(folders.values()) else []
 
 
 def cut(texts: Iterable[object]) -> Iterator[str]:
@@ -128,34 +140,30 @@ def run_index(folder: Path, corpus: str, options: argparse.Namespace) -> dict:
 
 def run_fit(folder: Path, corpus: str, options: argparse.Namespace) -> dict:
     clock = Clock()
+    snapshot = open_snapshot(folder)
+    space = fit_space(snapshot, KLSA())
+    told = clock.read() | {"axes": space.n_axes, "words": len(space.vocabulary)}
+    stored.store_model(snapshot, space)
+    # What is derived from it is computed again, and measured, by itself.
     with Writer(folder) as writer:
-        space = fit_space(open_snapshot(folder), KLSA())
-        save_space(writer, space)
-    return clock.read() | {"axes": space.n_axes, "words": len(space.vocabulary)}
+        writer.put(drop=[one.id for one in writer.manifest.artifacts if one.inputs])
+    return told
 
 
 def run_rows(folder: Path, corpus: str, options: argparse.Namespace) -> dict:
     """Store rows and, however few they are, an index: what comes after the last row is its time."""
     clock, rows = Clock(), {}
-    with Writer(folder) as writer:
-        store_rows(writer, watch=lambda _: rows.update(clock.read()))
-        stored = open_rows(open_snapshot(folder))
-        if not stored.collection.derived(FINDER, model=stored.entry.folder):
-            writer.put_derived(
-                FINDER,
-                model=stored.entry.folder,
-                segments=[segment.entry.name for segment in stored.collection.segments],
-                write=lambda path: write_finder(path, stored.segments),
-            )
-    told = clock.read()
+    stored.FEWEST_FOUND = 1
     snapshot = open_snapshot(folder)
+    with Job(folder) as job:
+        root = stored.find_model(snapshot, role=stored.SMOOTH)
+        made = derive(snapshot, root, job, progress=lambda _: rows.update(clock.read()))
+        with Writer(folder, job=job) as writer:
+            writer.put(*made)
+    told = clock.read()
     n_bytes = {
-        kind: sum(
-            seal.size
-            for entry in snapshot.derived(kind, model=stored.entry.folder)
-            for seal in entry.files.values()
-        )
-        for kind in (ROWS, FINDER)
+        kind: sum(one.pack.size for one in open_snapshot(folder).artifacts(kind))
+        for kind in (VECTORS, FINDER)
     }
     finder = {name: told[name] - rows[name] for name in ("cpu", "wall")}
     return {"rows": rows, "finder": finder | {"peak": told["peak"]}, "bytes": n_bytes}
@@ -216,7 +224,7 @@ STEPS |= {f"ask {how}": run_ask(how) for how in WAYS}
 def run_apart(step: str, folder: Path, corpus: str, docs: int, options: argparse.Namespace) -> dict:
     command = [sys.executable, __file__, "--step", step, "--folder", folder, "--only", corpus]
     command += ["--docs", str(docs), "--queries", str(options.queries), "--cache", options.cache]
-    command += ["--data", options.data] if options.data else []
+    command += [part for folder in options.data for part in ("--data", folder)]
     done = subprocess.run(command, stdout=subprocess.PIPE, text=True, check=True)
     return json.loads(done.stdout.splitlines()[-1])
 
@@ -256,7 +264,7 @@ def show(told: dict) -> None:
     print("bytes a document")
     line("search by words", [f"{one['index']['bytes'] / one['index']['docs']:,.0f}"
                              for one in all_steps])  # fmt: skip
-    for kind, name in ((ROWS, "rows"), (FINDER, "index of rows")):
+    for kind, name in ((VECTORS, "rows"), (FINDER, "index of rows")):
         each = [one["rows"]["bytes"][kind] / one["index"]["docs"] for one in all_steps]
         line(name, [f"{value:,.0f}" for value in each])
     print("a query, ms of processor time")
@@ -303,11 +311,12 @@ def main() -> None:
     parser.add_argument("--docs", type=int, default=500_000)
     parser.add_argument("--queries", type=int, default=200)
     parser.add_argument("--quick", action="store_true", help="some thousands of documents")
-    parser.add_argument("--data", type=Path, default=os.environ.get("LIKEWISE_DATA"))
+    parser.add_argument("--data", action="append", help="folders (default: $LIKEWISE_DATA)")
     parser.add_argument("--cache", type=Path, default=Path("/tmp/likewise-benchmarks"))
     parser.add_argument("--step", choices=STEPS, help=argparse.SUPPRESS)
     parser.add_argument("--folder", type=Path, help=argparse.SUPPRESS)
     options = parser.parse_args()
+    options.data = options.data or named_folders()
     if options.step:
         print(json.dumps(STEPS[options.step](options.folder, options.only, options)))
         return
@@ -317,8 +326,9 @@ def main() -> None:
     for corpus in options.only.split(","):
         if corpus not in CORPORA:
             parser.error(f"--only is of {', '.join(CORPORA)}, not {corpus!r}")
-        if corpus == "passages" and not options.data:
-            print("passages need --data FOLDER or LIKEWISE_DATA: left out", file=sys.stderr)
+        if corpus == "passages" and not texts_in(options.data):
+            needed = ", ".join(FILES)
+            print(f"passages need {needed} in --data or LIKEWISE_DATA: left out", file=sys.stderr)
             continue
         docs = min(DEBIAN_DOCS, options.docs) if corpus == "debian" else options.docs
         with tempfile.TemporaryDirectory() as scratch:

@@ -5,7 +5,7 @@
         [--docs 20000,200000]
 
 A query is a document of the collection. 20 Newsgroups and Wikipedia for Schools are read from the
-folder that LIKEWISE_DATA names; docstrings are there on every machine.
+folders that LIKEWISE_DATA lists; docstrings are there on every machine.
 
 `speed` has processor time on one core for the best ten, from term counts to ranking, and the cells
 that are stored of a document (a coordinate is one, a word with its weight two). `depths` is how
@@ -35,6 +35,7 @@ from likewise.like.hashed import Hashed
 from likewise.like.methods import HALVES
 from likewise.like.question import Question, of_doc
 from likewise.like.store import Weights
+from likewise.reproduce.folders import find_collection
 
 K = 10
 DEPTHS = (25, 50, 100, 200, 500)
@@ -49,18 +50,19 @@ BY_HALVES = (
     "halves(model={},depth=0)",
 )
 COLLECTIONS = {
-    "news": "20newsgroups/corpus.jsonl.gz",
-    "schools": "wikipedia-schools/corpus.jsonl.gz",
+    "news": "20newsgroups",
+    "schools": "wikipedia-schools",
     "docs": "docstrings:",
 }
 
 
-def indexed(key, folder):
-    """Index a collection with the default model."""
-    source = COLLECTIONS[key]
-    if not source.endswith(":"):
-        source = Path(os.environ["LIKEWISE_DATA"]) / source
-    return lw.index(source, to=folder / f"{key}.lw")
+def source_of(key):
+    """Find the documents of a collection; None where no folder has them."""
+    name = COLLECTIONS[key]
+    if name.endswith(":"):
+        return name
+    folder = find_collection(name)
+    return folder and folder / "corpus.jsonl.gz"
 
 
 def drawn(c, n, seed):
@@ -153,11 +155,12 @@ def main():
     options = parser.parse_args()
     only, models = options.only.split(","), options.models.split(",")
     for key in options.collections.split(",") if {"speed", "depths"} & {*only} else ():
-        if key != "docs" and "LIKEWISE_DATA" not in os.environ:
-            print(f"\n{key}: left out, LIKEWISE_DATA names no folder of collections")
+        source = source_of(key)
+        if source is None:
+            print(f"\n{key}: left out, no folder of LIKEWISE_DATA has {COLLECTIONS[key]}")
             continue
         with tempfile.TemporaryDirectory() as name:
-            c = indexed(key, Path(name))
+            c = lw.index(source, to=Path(name) / f"{key}.lw")
             questions = drawn(c, options.queries, options.seed)
             print(f"\n{key}: {len(c):,} documents, {len(questions):,} queries")
             if "speed" in only:

@@ -35,12 +35,13 @@ import numpy as np
 
 import likewise as lw
 from corpora import drawn
+from likewise.collection.job import Job
 from likewise.collection.snapshot import open_snapshot
 from likewise.collection.writer import Writer, build
+from likewise.derived.keeping import derive
 from likewise.like.question import Question, of_doc
-from likewise.like.store import store_halves
 from likewise.models.fitting import fit_model, read_config
-from likewise.models.store import save_model
+from likewise.models.stored import find_model, store_model
 from likewise.neighbours.coded import scan_points
 from likewise.text.analysis import Analysis
 
@@ -51,7 +52,7 @@ PUBLISHED = "3.5 GB, 13 ms a query, scan 25 s"
 # What is stored by halves, by what it serves.
 PARTS = {
     "codes": ("codes", "scales", "shares"),
-    "words": ("bounds", "terms", "weights", "word-scales"),
+    "words": ("words.sizes", "words.terms", "words.weights", "words.scales"),
 }
 
 # Each in a process of its own
@@ -93,9 +94,14 @@ def run_index(folder, *, docs, **_):
 
 def run_fit(folder, **_):
     clock = Clock()
+    snapshot = open_snapshot(folder)
+    model = fit_model(snapshot, read_config(MODEL))
+    told = clock.read()
+    store_model(snapshot, model, name=MODEL)
+    # What is derived from it is computed again, and measured, by itself.
     with Writer(folder) as writer:
-        save_model(writer, fit_model(open_snapshot(folder), read_config(MODEL)), name=MODEL)
-    return clock.read()
+        writer.put(drop=[one.id for one in writer.manifest.artifacts if one.inputs])
+    return told
 
 
 def run_halves(folder, **_):
@@ -106,8 +112,12 @@ def run_halves(folder, **_):
     def watch(_):
         halved.update(clock.read())
 
-    with Writer(folder) as writer:
-        store_halves(writer, name=MODEL, threads=os.cpu_count() or 1, watch=watch)
+    snapshot = open_snapshot(folder)
+    with Job(folder) as job:
+        root, threads = find_model(snapshot, MODEL), os.cpu_count() or 1
+        made = derive(snapshot, root, job, threads=threads, progress=watch)
+        with Writer(folder, job=job) as writer:
+            writer.put(*made)
     told = clock.read()
     finder = {name: told[name] - halved[name] for name in ("cpu", "wall")}
     return {"halves": halved, "finder": finder | {"peak": told["peak"]}}
@@ -175,20 +185,18 @@ def memory():
 def sizes(c):
     """Count the stored bytes of what two-level ranking needs."""
     s = c.snapshot
-    model = next(entry for entry in s.manifest.models if entry.name == MODEL)
+    model = find_model(s, MODEL)
     out = dict.fromkeys([*PARTS, "finder", "index", "model"], 0)
-    for entry in s.manifest.derived:
-        if entry.model == model.folder and entry.kind == "finder":
-            out["finder"] += sum(seal.size for seal in entry.files.values())
-        elif entry.model == model.folder and entry.kind == "halves":
-            for part, names in PARTS.items():
-                out[part] += sum(entry.files[f"{name}.npy"].size for name in names)
-    out["index"] = sum(
-        seal.size for segment in s.manifest.segments for seal in segment.files.values()
-    )
-    out["model"] = sum(seal.size for seal in model.files.values())
-    found = c.halves(MODEL).finder
-    read = (found[0].index.nprobe, found[0].index.nlist) if found else None
+    out["finder"] = sum(one.pack.size for one in s.artifacts("finder", of=model.id))
+    for artifact in s.artifacts("vectors", of=model.id):
+        pack = s.pack(artifact.pack)
+        for part, names in PARTS.items():
+            out[part] += sum(pack.n_bytes(name) for name in names)
+    for segment in s.manifest.segments:
+        out["index"] += segment.documents.size + sum(pack.size for pack in segment.packs)
+    out["model"] = model.pack.size
+    found = next((one for one in c.halves(MODEL).finders if one is not None), None)
+    read = (found.finder.index.nprobe, found.finder.index.nlist) if found else None
     return {"n_docs": len(c), "bytes": out, "lists": read}
 
 

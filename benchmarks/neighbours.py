@@ -7,7 +7,7 @@ get the same points (square roots of distributions over 250 topics, so that Eucl
 Hellinger's) and queries in one run, on one core; times are CPU time, all queries in one call. "over
 flat" is the flat scan's time over the index's: above 1 the index is faster. "over JS" is the same
 for the exhaustive scan by Jensen-Shannon divergence, our compiled one. Real points are the topics
-of 20 Newsgroups (from the folder that LIKEWISE_DATA names, else of the docstrings); drawn ones are
+of 20 Newsgroups (where a folder of LIKEWISE_DATA has them, else of the docstrings); drawn ones are
 Dirichlet(α), or `redrawn`: mixtures of two real documents whose words are drawn again.
 """
 
@@ -30,6 +30,7 @@ from likewise.neighbours.index import build_neighbours
 from likewise.neighbours.kernels import score_pairs
 from likewise.neighbours.metrics import JENSEN_SHANNON
 from likewise.notation import write
+from likewise.reproduce.folders import find_collection
 from likewise.text.analysis import Analysis
 
 K = 10
@@ -72,8 +73,8 @@ def redrawn(n, theta, seed):
 
 
 def real_topics(folder):
-    data = os.environ.get("LIKEWISE_DATA")
-    source = Path(data) / "20newsgroups" / "corpus.jsonl.gz" if data else "docstrings:"
+    news = find_collection("20newsgroups")
+    source = news / "corpus.jsonl.gz" if news else "docstrings:"
     c = lw.index(source, to=folder / "real.lw", analysis=PLAIN, model=None)
     c.fit(f"lda(topics={TOPICS},sweeps=150)")
     space = c.space("near(index=scan)")

@@ -3,8 +3,8 @@
     python benchmarks/simplex.py [--topics 250] [--sweeps 150] [--queries 1000] [--quick]
 
 Speed against an exhaustive search by Jensen-Shannon divergence, seconds to build, bytes a vector
-and how much of the ten nearest is found, on LDA topics of 20 Newsgroups from the folder that
-LIKEWISE_DATA names; else of the docstrings. Times are CPU time on one core, of one run. What
+and how much of the ten nearest is found, on LDA topics of 20 Newsgroups from the folders that
+LIKEWISE_DATA lists; else of the docstrings. Times are CPU time on one core, of one run. What
 Krstovski, Smith, Wallach, McGregor (2013) measured otherwise is in `likewise reproduce simplex`.
 """
 
@@ -25,6 +25,7 @@ import numpy as np
 from likewise.neighbours.index import build_neighbours
 from likewise.reproduce.bench import Bench
 from likewise.reproduce.data import Data
+from likewise.reproduce.folders import named_folders
 from likewise.reproduce.papers.simplex import PAPER
 from likewise.reproduce.papers.simplex.searching import measure
 from likewise.reproduce.papers.simplex.topics import distributions, fitted
@@ -66,9 +67,8 @@ def main() -> None:
     options = parser.parse_args()
     given = {name: value for name, value in vars(options).items() if value and name != "quick"}
     setting = {**experiment.setting, **(experiment.quick if options.quick else {}), **given}
-    folder = os.environ.get("LIKEWISE_DATA")
     with tempfile.TemporaryDirectory() as work:
-        data = Data([folder] if folder else [], Path(work))
+        data = Data(named_folders(), Path(work))
         bench = Bench(data, setting)
         [name] = data.of(experiment.on)[:1]
         _, theta = distributions(fitted(bench, bench.open(name), bench["topics"]))

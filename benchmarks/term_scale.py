@@ -23,18 +23,21 @@ from pathlib import Path
 import numpy as np
 
 from corpora import spoken
+from likewise.collection.job import Job
 from likewise.collection.snapshot import Snapshot, open_snapshot
 from likewise.collection.writer import Writer, build
+from likewise.derived.keeping import derive
+from likewise.terms import stored
+from likewise.terms.catalogue import find_graph, open_counts, store_graph
 from likewise.terms.counting import count_pairs
 from likewise.terms.kernel import make_kernel
 from likewise.terms.laplacian import Laplacian
 from likewise.terms.nearness import Nearness
 from likewise.terms.nodes import Filters, choose_nodes
-from likewise.terms.prepared import PREPARED, store_prepared
 from likewise.terms.related import TermGraph
 from likewise.terms.sightings import sightings
 from likewise.terms.solving import SolvedKernel
-from likewise.terms.store import PAIRS, GraphSettings, find_graph, open_counts, store_graph
+from likewise.terms.stored import PAIRS, PREPARED, GraphSettings
 from likewise.terms.weights import weigh
 from likewise.text.analysis import Analysis
 
@@ -101,30 +104,35 @@ def run_count(folder: Path, size: Size, n: int) -> dict:
     clock = Clock()
     nodes = choose_nodes(snapshot, filters)
     choosing = clock.read()["cpu"]
+    # First the pairs alone.
+    large, stored.FEWEST_PAIRS = stored.FEWEST_PAIRS, sys.maxsize
     clock = Clock()
-    with Writer(folder) as writer:
-        store_graph(writer, nodes, GraphSettings(filters=filters), name=f"terms-{n}", threads=1)
+    store_graph(snapshot, nodes, GraphSettings(filters=filters), name=f"terms-{n}", threads=1)
     told = clock.read()
+    stored.FEWEST_PAIRS = large
+    snapshot = open_snapshot(folder)
     clock = Clock()
-    with Writer(folder) as writer:
-        store_prepared(writer, threads=1)
+    with Job(folder) as job:
+        made = derive(snapshot, find_graph(snapshot, f"terms-{n}"), job)
+        with Writer(folder, job=job) as writer:
+            writer.put(*made)
     ready = clock.read()
     snapshot = open_snapshot(folder)
     counted = open_counts(snapshot, f"terms-{n}").counted
-    model = find_graph(snapshot, f"terms-{n}")
-    files = [entry.files for entry in snapshot.derived(PAIRS, model=model.folder)]
-    kept = [entry.files for entry in snapshot.derived(PREPARED, model=model.folder)]
+    graph = find_graph(snapshot, f"terms-{n}")
+    files = [graph, *snapshot.artifacts(PAIRS.name, of=graph.id)]
+    kept = snapshot.artifacts(PREPARED.name, of=graph.id)
     return told | {
         "ready": ready["cpu"],
         "ready_peak": ready["peak"],
-        "ready_bytes": sum(seal.size for part in kept for seal in part.values()),
+        "ready_bytes": sum(artifact.pack.size for artifact in kept),
         "choosing": choosing,
         "terms": len(nodes),
         "pairs": len(counted.pairs.columns),
         "together": int(np.sum(counted.pairs.counts, dtype=np.int64)),
         "least_df": int(counted.doc_freqs.min()),
         "docs": counted.n_docs,
-        "bytes": sum(seal.size for part in [*files, model.files] for seal in part.values()),
+        "bytes": sum(artifact.pack.size for artifact in files),
     }
 
 

@@ -6,6 +6,7 @@ and by how much of the votes takes a step, on which graph. The abstracts are not
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 
 import numpy as np
@@ -28,11 +29,11 @@ _VARIANTS = (
 )
 
 
-def votes(data: Path, work: Path, *, quick: bool, seed: int) -> None:
+def votes(data: Sequence[str], work: Path, *, quick: bool, seed: int) -> None:
     """Print the table of both lexicons of the paper's Table 2."""
     [experiment] = [one for one in PAPER.experiments if one.name == "table-2"]
     setting = {**experiment.setting, **(experiment.quick if quick else {})}
-    given = Data([data], work)
+    given = Data(data, work)
     bench = Bench(given, setting, sets=given.of(experiment.on)[:1], seed=seed)
     split = split_papers(bench)
     print(f"## Votes: {split.training.snapshot.n_docs:,} training abstracts of eLife\n")

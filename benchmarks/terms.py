@@ -29,6 +29,7 @@ from pathlib import Path
 
 import term_scale
 import term_votes
+from likewise.reproduce.folders import named_folders
 
 SECTIONS = ("votes", "scale")
 
@@ -46,9 +47,9 @@ def main() -> None:
     only = options.only.split(",")
     if unknown := {*only} - {*SECTIONS}:
         parser.error(f"sections are {', '.join(SECTIONS)}, not {', '.join(sorted(unknown))}")
-    data = Path(os.environ.get("LIKEWISE_DATA", ""))
-    if {*only} - {"scale"} and not os.environ.get("LIKEWISE_DATA"):
-        print("LIKEWISE_DATA does not name the folder of test collections: only scale is left\n")
+    data = named_folders()
+    if {*only} - {"scale"} and not data:
+        print("LIKEWISE_DATA names no folder of test collections: only scale is left\n")
         only = [name for name in only if name == "scale"]
     with tempfile.TemporaryDirectory() as temporary:
         scratch = Path(temporary)

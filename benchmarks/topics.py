@@ -6,7 +6,7 @@ Peers are tomotopy, gensim and scikit-learn. All are fitted on the same bags of 
 one core (but for the rows on threads); times are CPU time. Perplexity is that of held-out
 documents, half of each seen and half foretold, with every fitter's topics put through the same
 inference. A ratio is theirs over ours: above 1 we are ahead. Corpora: 20 Newsgroups and Wikipedia
-for Schools from the folder that LIKEWISE_DATA names, else the docstrings; drawn documents where
+for Schools where a folder of LIKEWISE_DATA has them, else the docstrings; drawn documents where
 the size is the question.
 """
 
@@ -29,12 +29,13 @@ from pathlib import Path
 import numpy as np
 
 import likewise as lw
-from likewise.collection.snapshot import TermCounts
+from likewise.collection.records import TermCounts
 from likewise.models.bags import Bags, Sample, gather
 from likewise.models.coherence import mean_npmi
 from likewise.models.ddm import DDM, LDA, Sampler, fit
 from likewise.models.given import sparse
 from likewise.models.heldout import perplexity, split
+from likewise.reproduce.folders import find_collection
 from likewise.text.analysis import Analysis
 
 ALPHA, BETA = 0.2, 0.01
@@ -45,8 +46,8 @@ PLAIN = Analysis(title_weight=1)
 
 
 def corpus(name: str, folder: Path) -> lw.Collection:
-    data = os.environ.get("LIKEWISE_DATA")
-    source = Path(data) / name / "corpus.jsonl.gz" if data else "docstrings:"
+    there = find_collection(name)
+    source = there / "corpus.jsonl.gz" if there else "docstrings:"
     return lw.index(source, to=folder / f"{name}.lw", analysis=PLAIN, model=None, overwrite=True)
 
 

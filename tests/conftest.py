@@ -1,25 +1,37 @@
 """What every test may use."""
 
 import os
-from pathlib import Path
 
 import pytest
-from hypothesis import settings
+from hypothesis import HealthCheck, settings
 
 import likewise as lw
+from likewise.app.progress import VARIABLE
+from likewise.reproduce.folders import find_collection
 
-# Compiling a kernel makes the first example of a test slow, which says nothing about the test.
-settings.register_profile("likewise", deadline=None)
+# How fast a machine is says nothing about a test: an example may take its time, most of all the
+# first, for which kernels are compiled. Examples of a test may share its folder.
+settings.register_profile(
+    "likewise",
+    deadline=None,
+    suppress_health_check=[HealthCheck.too_slow, HealthCheck.function_scoped_fixture],
+)
 settings.load_profile("likewise")
+# Nor does progress appear on a slow machine, here or in processes that tests start.
+os.environ[VARIABLE] = "none"
 
 
 @pytest.fixture(scope="session")
-def data():
-    """The folder of real test collections."""
-    folder = os.environ.get("LIKEWISE_DATA")
-    if not folder:
-        pytest.skip("LIKEWISE_DATA does not name the folder of test collections")
-    return Path(folder)
+def real():
+    """Find the folder of a real collection by its name; a test that has none is left out."""
+
+    def real(name):
+        found = find_collection(name)
+        if found is None:
+            pytest.skip(f"LIKEWISE_DATA names no folder that has {name}")
+        return found
+
+    return real
 
 
 PAPERS = [

@@ -16,6 +16,7 @@ ROOMS = [
     "text",
     "sources",
     "collection",
+    "derived",
     "neighbours",
     "models",
     "terms",
@@ -28,7 +29,7 @@ ROOMS = [
     "reproduce",
     "app",
 ]
-GROUND = {"errors", "records", "compiled", "notation"}
+GROUND = {"errors", "records", "compiled", "notation", "registry"}
 
 
 def imported_modules(path):
@@ -47,6 +48,12 @@ def test_a_room_uses_only_the_rooms_before_it(room):
             parts = module.split(".")
             if parts[0] == "likewise" and len(parts) > 1:
                 assert parts[1] in allowed, f"{path.relative_to(SOURCE)} uses {module}"
+
+
+def test_one_module_compiles_and_limits_threads():
+    for path in SOURCE.rglob("*.py"):
+        packages = {module.partition(".")[0] for module in imported_modules(path)}
+        assert path.name == "compiled.py" or not packages & {"numba", "threadpoolctl"}, path
 
 
 def test_every_folder_is_a_known_room():
@@ -76,3 +83,18 @@ def test_documentation_names_every_room():
     architecture = (SOURCE.parent.parent / "ARCHITECTURE.md").read_text("utf-8")
     for room in ROOMS:
         assert f"`{room}/`" in architecture
+
+
+@pytest.mark.parametrize("command", ["info", "show"])
+def test_a_look_at_a_collection_needs_no_compiled_code(command, tmp_path):
+    folder = tmp_path / "c.lw"
+    documents = [{"id": str(i), "text": f"wing flutter number {i} of many"} for i in range(12)]
+    likewise.index(documents, to=folder).make_term_graph()
+    arguments = [command, str(folder), *(["3", "--json"] if command == "show" else [])]
+    code = (
+        f"import sys; from likewise.app.cli import main; main({arguments});"
+        "heavy = {'numba', 'scipy', 'faiss', 'sklearn'} & set(sys.modules);"
+        "sys.exit(', '.join(sorted(heavy)) or 0)"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr

@@ -8,6 +8,7 @@ print(c.search("boundary layer transition"))
 
 from __future__ import annotations
 
+import logging
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
@@ -51,6 +52,9 @@ if TYPE_CHECKING:
     from likewise.terms.nearness import Nearness
     from likewise.terms.related import TermGraph
     from likewise.text.analysis import Analysis
+
+# A library is quiet unless the program that uses it wants to hear.
+logging.getLogger(__name__).addHandler(logging.NullHandler())
 
 __version__ = "0.1.0"
 

@@ -39,9 +39,9 @@ def call(shelf, capsys, monkeypatch, tmp_path):
             raise UsageError(f"no model {name!r}")
         return shelf.model
 
-    store = ModuleType("likewise.models.store")
+    store = ModuleType("likewise.models.stored")
     store.load_model = load_model
-    monkeypatch.setitem(sys.modules, "likewise.models.store", store)
+    monkeypatch.setitem(sys.modules, "likewise.models.stored", store)
     monkeypatch.chdir(tmp_path)
     for name in ("FORCE_COLOR", "NO_COLOR"):
         monkeypatch.delenv(name, raising=False)

@@ -68,7 +68,9 @@ def test_fit_reports_json_and_goes_on(call):
     [
         (["fit", "d.lw", "--model", "nonsense"], "unknown model 'nonsense'"),
         (["fit", "d.lw", "--model", "span", "--topics", "3"], "no number of topics"),
-        (["fit", "d.lw", "--max-df", "3"], "--max-df is a share"),
+        (["fit", "d.lw", "--model", "ddm", "--max-df", "3"], "--max-df is a share"),
+        (["fit", "d.lw", "--max-df", "0.5"], "--max-df of which model"),
+        (["fit", "d.lw", "--use", "ddm"], "no model 'ddm'"),
         (["fit", "d.lw", "--model", "ddm", "--continue"], "no model 'ddm'"),
         (["fit", "nowhere.lw"], "does not exist"),
         (["topics", "d.lw", "--model", "x"], "no model 'x'"),

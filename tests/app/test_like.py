@@ -262,7 +262,7 @@ def test_a_collection_of_nothing_is_like_nothing(fields, tmp_path):
     c.merge()
     assert not len(c.like(text="wing flutter"))
     with Writer(c.folder) as writer:
-        writer.commit(derived=[])
+        writer.put(drop=[one.id for one in writer.manifest.artifacts if one.inputs])
     c.refresh()
     assert not len(c.like(text="wing flutter"))
 

@@ -20,6 +20,7 @@ class Clock:
 @pytest.fixture
 def clock(monkeypatch):
     clock = Clock()
+    monkeypatch.delenv(module.VARIABLE)
     monkeypatch.setattr(module.time, "monotonic", clock.monotonic)
     return clock
 
@@ -51,6 +52,13 @@ def test_quiet_is_quiet_and_a_failure_claims_no_success(clock, capsys):
     with pytest.raises(ZeroDivisionError), Progress("index") as progress:
         [work(progress, clock, 0.5, 60), 1 / 0]
     assert "60 documents in" not in capsys.readouterr().err
+
+
+def test_the_environment_may_ask_for_none(clock, capsys, monkeypatch):
+    monkeypatch.setenv(module.VARIABLE, "none")
+    with Progress("index") as progress:
+        work(progress, clock, 0.5, 60)
+    assert capsys.readouterr().err == ""
 
 
 @pytest.mark.parametrize(

@@ -1,4 +1,5 @@
 import json
+import os
 from dataclasses import replace
 
 import pytest
@@ -25,6 +26,7 @@ PLAIN = replace(
 def here(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     monkeypatch.delenv("LIKEWISE_DATA", raising=False)
+    monkeypatch.delenv("LIKEWISE_PROGRESS")
     monkeypatch.setattr(papers, "all_papers", lambda: [PLAIN])
     write_collection(tmp_path / "data" / "notes")
     return tmp_path
@@ -69,6 +71,11 @@ def test_it_runs_and_says_which_claims_hold(call, here):
     }
 
 
+def test_no_progress_where_the_environment_asks_for_none(call, monkeypatch):
+    monkeypatch.setenv("LIKEWISE_PROGRESS", "none")
+    assert call("--data", "data", "--quick")[2] == ""
+
+
 def test_json_is_the_summary_and_a_second_run_gives_the_same(call, here):
     code, out, err = call("made-up", "--data", "data", "--out", "x/y", "--json", "--quiet")
     assert (code, err) == (0, "")
@@ -90,6 +97,23 @@ def test_the_data_may_be_named_by_the_environment_or_not_at_all(call, here, monk
     code, _, err = call()
     assert (code, err.count("\n")) == (2, 1)
     assert "LIKEWISE_DATA" in err
+
+
+def test_the_environment_may_name_several_folders(call, here, monkeypatch):
+    write_collection(here / "more" / "others")
+    both = os.pathsep.join([str(here / "data"), str(here / "more")])
+    monkeypatch.setenv("LIKEWISE_DATA", both)
+    assert call("--quiet")[0] == 0
+    from_environment = json.loads((here / "reproduction" / "summary.json").read_bytes())
+    assert set(from_environment["data"]) == {"notes", "others"}
+    call("--quiet", "--data", "data", "--data", "more", "--out", "named")
+    named = json.loads((here / "named" / "summary.json").read_bytes())
+    for told in ("data", "claims", "tables"):
+        assert named[told] == from_environment[told]
+    monkeypatch.setenv("LIKEWISE_DATA", os.pathsep.join([both, "away"]))
+    code, out, err = call()
+    assert (code, out) == (2, "")
+    assert err.startswith("likewise: LIKEWISE_DATA names away, and there is no such folder")
 
 
 @pytest.mark.parametrize(

@@ -355,9 +355,9 @@ def test_from_python(call, capsys):
     assert capsys.readouterr().err == ""
 
 
-def test_the_medical_abstracts(data, call):
-    call("index", str(data / "med" / "corpus.jsonl"), "--to", "med.lw", "--model", "none")
-    files = [str(data / "med" / name) for name in ("queries.jsonl", "qrels.txt")]
+def test_the_medical_abstracts(real, call):
+    call("index", str(real("med") / "corpus.jsonl"), "--to", "med.lw", "--model", "none")
+    files = [str(real("med") / name) for name in ("queries.jsonl", "qrels.txt")]
     options = ("--queries", files[0], "--qrels", files[1], "--no-plot", "--json")
     code, out, _ = call("risk", "med.lw", *options, "--expand", "rm3")
     assert code == 0

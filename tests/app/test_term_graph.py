@@ -186,15 +186,14 @@ def test_graphs_are_dropped(call):
     assert json.loads(call("term-graph", "--drop", "--name", "one", "--json")[1]) == {
         "dropped": "one"
     }
-    assert lw.open("notes.lw").snapshot.manifest.models == ()
-    assert not [*lw.open("notes.lw").snapshot.manifest.derived]
+    assert lw.open("notes.lw").snapshot.manifest.artifacts == ()
 
 
 def test_graphs_and_models_have_names_of_their_own(call):
     assert call("fit", "--model", "lsi(topics=3)", "--name", "both")[0] == 0
     code, _, err = call("term-graph", "--name", "both")
     assert code == 2
-    assert "'both' is the name of a model of kind subspace; give another name" in err
+    assert "'both' is the name of a model; give another name" in err
     code, _, err = call("term-graph", "--drop", "--name", "both")
     assert code == 2
     assert call("term-graph")[0] == 0

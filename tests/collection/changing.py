@@ -1,13 +1,15 @@
-"""A process that changes a collection until it is killed.
+"""A process that changes a collection by children that are killed on the way.
 
-It reads lines of "folder number" and for each forks a child that makes the changes from that
-number on, telling after each that it is done; forking saves loading everything anew.
+It reads lines of "folder number steps" and for each forks a child that makes the changes from that
+number on, telling after each that it is done, until it is killed where it would change a file for
+the so many-th time; forking saves loading everything anew.
 """
 
 from __future__ import annotations
 
 import os
 import random
+import signal
 import sys
 import tempfile
 from pathlib import Path
@@ -19,6 +21,8 @@ from likewise.records import Document
 
 RESOURCES = Resources(threads=1)
 KINDS = ["add", "add", "replace", "delete", "merge", "build"]
+# What Python tells of changes in a folder, beside files that are opened.
+CHANGES = {"os.mkdir", "os.rename", "os.remove", "os.rmdir"}
 
 
 def change(number, ids):
@@ -51,6 +55,7 @@ def make(folder, number):
     """Make a change to a collection."""
     snapshot = open_snapshot(folder)
     kind, documents, some = change(number, snapshot.doc_ids(snapshot.live_docs()))
+    snapshot.close()
     if kind == "build":
         build(folder, documents, overwrite=True, resources=RESOURCES)
         return
@@ -63,6 +68,23 @@ def make(folder, number):
             writer.add(documents, replace=kind == "replace", resources=RESOURCES)
 
 
+def die_after(steps):
+    """Have this process killed before it changes a file, or waits for the disk, once more."""
+    left = [steps]
+
+    def step(*_):
+        left[0] -= 1
+        if left[0] < 0:
+            os.kill(os.getpid(), signal.SIGKILL)
+
+    def audit(event, arguments):
+        if event in CHANGES or (event == "open" and arguments[2] & (os.O_WRONLY | os.O_RDWR)):
+            step()
+
+    sys.addaudithook(audit)
+    os.fsync = step
+
+
 def main():
     """Serve until the input ends."""
     # Load the kernels once, not in every child.
@@ -71,10 +93,10 @@ def main():
         for number in range(30):
             make(Path(name), number)
     for line in sys.stdin:
-        folder, number = line.rsplit(" ", 1)
+        folder, number, steps = line.rsplit(" ", 2)
         child = os.fork()
         if not child:
-            print("pid", os.getpid(), flush=True)
+            die_after(int(steps))
             for n in range(int(number), 10**9):
                 make(Path(folder), n)
                 print("done", n, flush=True)

@@ -7,6 +7,8 @@ from collections import Counter
 import numpy as np
 
 from likewise.collection.build import content
+from likewise.collection.cards import LEAD
+from likewise.collection.manifest import manifest_path, parse_manifest, read_pointer
 from likewise.records import Document
 from likewise.text.analysis import Analysis, Analyzer
 
@@ -63,6 +65,7 @@ def expected(documents, analysis=Analysis()):
         "doc_freqs": dict(doc_freqs),
         "term_freqs": dict(term_freqs),
         "texts": [content(d) for d in documents],
+        "cards": [(d.title, "" if d.title else d.text[:LEAD], d.fields) for d in documents],
         "having": {
             (field, value): [d.id for d in documents if has(d.fields.get(field), value)]
             for field, values in ASKED.items()
@@ -89,8 +92,11 @@ def state(snapshot):
     docs = snapshot.live_docs()
     every = np.arange(snapshot.n_terms)
     names = snapshot.terms(every)
-    assert snapshot.find_terms(names).tolist() == every.tolist()
     doc_freqs, term_freqs = snapshot.frequencies(every)
+    # A word that no document has may have been blanked by a merge; its number stays.
+    numbers = [number if name else -1 for number, name in enumerate(names)]
+    assert snapshot.find_terms(names).tolist() == numbers
+    assert all(names[number] for number in np.flatnonzero(doc_freqs))
     bounds, terms, counts = snapshot.term_counts(docs)
     per_doc = []
     for a, b in zip(bounds[:-1].tolist(), bounds[1:].tolist(), strict=True):
@@ -112,6 +118,7 @@ def state(snapshot):
         "doc_freqs": {n: df for n, df in zip(names, doc_freqs.tolist(), strict=True) if df},
         "term_freqs": {n: tf for n, tf in zip(names, term_freqs.tolist(), strict=True) if tf},
         "texts": ["".join(snapshot.sentences(doc)) for doc in docs.tolist()],
+        "cards": [(card.title, card.lead, card.fields) for card in snapshot.cards(docs)],
         "having": {
             (field, value): having(snapshot, field, value)
             for field, values in ASKED.items()
@@ -135,14 +142,59 @@ def having(snapshot, field, value):
 def read_postings(postings):
     """Postings as a dictionary from term to its (document, count) pairs."""
     large = dict(zip(postings.large_at.tolist(), postings.large_counts.tolist(), strict=True))
+    starts, blocks, best = read_entries(postings)
+    heads = postings.heads.tolist()
     found = {}
     for row, term in enumerate(postings.terms.tolist()):
         pairs = found[term] = []
-        for entry in range(int(postings.entry_bounds[row]), int(postings.entry_bounds[row + 1])):
-            base = int(postings.entry_blocks[entry]) << 16
-            for at in range(int(postings.starts[entry]), int(postings.starts[entry + 1])):
+        first, doc_freq, term_freq, top = heads[row]
+        assert top == max(best[first : heads[row + 1][0]])
+        for entry in range(first, heads[row + 1][0]):
+            span = slice(starts[entry], starts[entry + 1])
+            assert best[entry] == max(postings.impacts[span].tolist())
+            for at in range(span.start, span.stop):
                 count = int(postings.counts[at])
                 assert (count == 255) == (at in large)
-                pairs.append((base + int(postings.docs[at]), large.get(at, count)))
-        assert sum(count for _, count in pairs) == int(postings.term_freqs[row])
+                doc = (blocks[entry] << 16) + int(postings.docs[at])
+                pairs.append((doc, large.get(at, count)))
+        assert (len(pairs), sum(count for _, count in pairs)) == (doc_freq, term_freq)
     return found
+
+
+def read_entries(postings):
+    """The start, the block and the largest impact of each entry; starts have one more."""
+    entries = postings.entries.tolist()
+    assert entries[-1] == len(postings.docs) << 32
+    return (
+        [entry >> 32 for entry in entries],
+        [entry >> 8 & 0xFFFFFF for entry in entries[:-1]],
+        [entry & 255 for entry in entries[:-1]],
+    )
+
+
+def newest(folder):
+    """The manifest that the pointer names."""
+    pointer = read_pointer(folder)
+    path = manifest_path(folder, pointer.generation)
+    return parse_manifest(path.read_bytes(), path, crc=pointer.crc)
+
+
+def contents(folder):
+    """All that a collection stores, in order, but for names and ids."""
+    found = []
+    for entry in newest(folder).segments:
+        files = [entry.documents, *entry.packs, *([entry.deleted.pack] if entry.deleted else [])]
+        numbers = (entry.n_docs, entry.n_tokens, entry.first_term, entry.n_terms)
+        found.append((numbers, [(folder / "data" / file.file).read_bytes() for file in files]))
+    return found
+
+
+def leftovers(folder, *, job=None):
+    """What lies in the folder and does not belong to the collection, or to a job."""
+    manifest = newest(folder)
+    path = manifest_path(folder, manifest.generation)
+    named = {f"data/{entry.file}" for entry in manifest.files()}
+    named |= {f"manifests/{path.name}", "manifest.json", "lock", "data", "manifests", "work"}
+    if job is not None:
+        named |= {f"work/{job.name}", f"work/{job.name}.lock"}
+    return {str(path.relative_to(folder)) for path in folder.rglob("*")} ^ named

@@ -1,19 +1,24 @@
 from __future__ import annotations
 
 import datetime
+import errno
+import gc
+import os
 import types
+import zlib
 from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 import orjson
 import pytest
 import zstandard
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from likewise.collection import documents as module
-from likewise.collection.documents import FILE, Documents, DocumentsWriter, compress, plain
-from likewise.errors import DamagedError
+from likewise.collection.documents import Documents, DocumentsWriter, compress, plain
+from likewise.collection.manifest import FileEntry
+from likewise.errors import DamagedError, StorageError
 from likewise.records import Document
 
 VALUES = st.recursive(
@@ -35,18 +40,28 @@ DOCUMENT = st.builds(
 )
 
 
-def stored(folder, documents):
-    writer = DocumentsWriter(folder)
+FILE = "documents.jsonl.zst"
+
+
+def written(folder, documents):
+    """Write documents; give their blocks."""
+    writer = DocumentsWriter(folder / FILE)
     writer.append(compress(documents))
-    writer.close()
-    return Documents(folder)
+    entry = writer.close()
+    data = (folder / FILE).read_bytes()
+    assert entry == FileEntry(FILE, len(data), zlib.crc32(data))
+    return writer.blocks
+
+
+def stored(folder, documents):
+    return Documents(folder / FILE, written(folder, documents))
 
 
 def as_read(document):
     return Document(**plain(document._asdict()))
 
 
-@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None)
+@pytest.mark.usefixtures("unsynced")
 @given(st.lists(DOCUMENT, max_size=8))
 def test_round_trip(tmp_path, documents):
     with pytest.MonkeyPatch.context() as patch:
@@ -120,7 +135,7 @@ def test_the_file_is_a_plain_series_of_frames(tmp_path, monkeypatch):
 def test_what_is_written_can_be_read_before_the_end(tmp_path, monkeypatch):
     monkeypatch.setattr(module, "_BLOCK_BYTES", 100)
     documents = [Document(str(i), text="word " * 10) for i in range(9)]
-    writer = DocumentsWriter(tmp_path)
+    writer = DocumentsWriter(tmp_path / FILE)
     writer.append(compress(documents[:5]))
     writer.append(compress(documents[5:]))
     assert [writer.read(i) for i in (8, 0, 4, 5)] == [documents[i] for i in (8, 0, 4, 5)]
@@ -145,7 +160,7 @@ def test_several_threads_and_more_blocks_than_are_cached(tmp_path, monkeypatch):
 
 def test_every_flipped_bit_is_found_or_harmless(tmp_path):
     documents = [Document("a", "t", "some text " * 26), Document("b", fields={"n": 1})]
-    stored(tmp_path, documents)
+    blocks = written(tmp_path, documents)
     path = tmp_path / FILE
     whole = path.read_bytes()
     n_found = 0
@@ -154,9 +169,76 @@ def test_every_flipped_bit_is_found_or_harmless(tmp_path):
         data[bit // 8] ^= 1 << bit % 8
         path.unlink()
         path.write_bytes(data)
-        found = Documents(tmp_path)
+        found = Documents(path, blocks)
         try:
             assert [found[0], found[1]] == documents
         except DamagedError as error:
             n_found += FILE in str(error)
     assert n_found > 7 * len(whole)
+
+
+def open_files(folder):
+    """The files of a folder that this process holds open."""
+    found = []
+    for handle in os.listdir("/proc/self/fd"):
+        try:
+            target = os.readlink(f"/proc/self/fd/{handle}")
+        except FileNotFoundError:
+            continue
+        if target.startswith(str(folder)):
+            found.append(target)
+    return found
+
+
+needs_proc = pytest.mark.skipif(not os.path.exists("/proc/self/fd"), reason="needs /proc")
+
+
+@needs_proc
+def test_a_few_descriptors_serve_many_files(tmp_path):
+    documents = [Document(str(i), text=f"text {i}") for i in range(20)]
+    readers = []
+    for i, document in enumerate(documents):
+        (tmp_path / str(i)).mkdir()
+        readers.append(stored(tmp_path / str(i), [document]))
+    assert [reader[0] for reader in readers] == documents
+    with ThreadPoolExecutor(4) as pool:
+        found = list(pool.map(lambda i: readers[i % 20].block(0)[1][0], range(400)))
+    assert found == [documents[i % 20] for i in range(400)]
+    assert 0 < len(open_files(tmp_path)) <= module._MOST_OPEN
+    readers.clear()
+    gc.collect()
+    assert open_files(tmp_path) == []
+
+
+def test_what_cannot_be_read_names_the_file(tmp_path, monkeypatch):
+    found = stored(tmp_path, [Document("a")])
+
+    def broken(*arguments):
+        raise OSError(errno.EIO, os.strerror(errno.EIO))
+
+    monkeypatch.setattr("os.pread", broken)
+    with pytest.raises(StorageError, match=rf"{FILE}: cannot be read \(Input/output error"):
+        found[0]
+    monkeypatch.undo()
+    assert found[0] == Document("a")
+    gone = Documents(tmp_path / "gone", np.array([[0, 0], [1, 9]], np.uint64))
+    with pytest.raises(DamagedError, match="gone: missing"):
+        gone[0]
+
+
+def test_a_file_is_forgotten_while_descriptors_are_looked_up(tmp_path):
+    """Garbage may be collected anywhere, also by the thread that holds the lock."""
+    found = stored(tmp_path, [Document("a")])
+    assert found[0].id == "a"
+    with module._DESCRIPTORS._lock:
+        del found
+        gc.collect()
+    assert tmp_path / FILE not in module._DESCRIPTORS._open
+
+
+def test_a_writer_that_is_given_up_on_a_full_disk(tmp_path):
+    writer = DocumentsWriter(tmp_path / FILE)
+    writer.append(compress([Document("a")]))
+    os.close(writer._file.fileno())
+    writer.abandon()
+    assert writer._file.closed

@@ -2,10 +2,11 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from likewise.collection.fields import LONGEST_VALUE, MOST_NUMBERS, Fields, FieldsWriter, as_number
+from likewise.collection.pack import Memory, Pack, Packer
 from likewise.errors import DamagedError
 
 NUMBER = st.one_of(st.integers(-5, 5), st.sampled_from([0.5, -0.5, 1e300, True, False]))
@@ -18,8 +19,9 @@ def written(folder, rows, *, step=3):
     writer = FieldsWriter()
     for first in range(0, len(rows), step):
         writer.add(first, rows[first : first + step])
-    writer.write(folder)
-    return Fields(folder, len(rows))
+    out = Packer(folder / "fields.npz")
+    writer.write(out)
+    return Fields(Pack(folder / "fields.npz", out.close()), len(rows))
 
 
 def members(row, field):
@@ -33,7 +35,7 @@ def marked(mask):
     return np.flatnonzero(mask).tolist()
 
 
-@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None)
+@pytest.mark.usefixtures("unsynced")
 @given(ROWS, st.sampled_from("xyzw"), TEXT, NUMBER, NUMBER)
 def test_answers_equal_a_scan(tmp_path, rows, field, text, low, high):
     fields = written(tmp_path, rows)
@@ -127,8 +129,21 @@ def test_as_number(text, number):
     assert as_number(text) == number
 
 
-def test_an_array_that_is_none(tmp_path):
-    written(tmp_path, [{"x": 1}])
-    (tmp_path / "field-numbers.npy").write_bytes(b"no array")
-    with pytest.raises(DamagedError, match=r"field-numbers\.npy: not a readable array"):
-        Fields(tmp_path, 1)
+@pytest.mark.parametrize("array", ["numbers", "number-docs", "texts", "text-offsets", "text-docs"])
+def test_arrays_that_were_altered_are_named_when_asked(tmp_path, array):
+    fields = written(tmp_path, [{"x": 1, "y": "text"}])
+    fields._arrays.unchecked(f"fields.{array}").view(np.uint8)[0] ^= 1
+    assert fields.names == ["x", "y"]
+    with pytest.raises(DamagedError, match=rf"fields\.npz: fields\.{array} was altered"):
+        fields.present("x" if "number" in array else "y")
+
+
+def test_the_same_bytes_in_memory_and_in_a_file(tmp_path):
+    rows = [{"x": 1, "y": ["b", "a"]}, {"x": 0.5, "y": "a"}]
+    file = written(tmp_path, rows)
+    writer, memory = FieldsWriter(), Memory()
+    writer.add(0, rows)
+    writer.write(memory)
+    assert memory.meta == file._arrays.meta
+    for name in file._arrays.names:
+        assert memory[name].tobytes() == file._arrays[name].tobytes()

@@ -1,4 +1,4 @@
-"""Collections written by every version of the format so far are read by this one.
+"""Collections written by every version of the format so far are read, or told how to be.
 
 The folder `format-N` holds a collection as `write` made it when N was the newest format. It
 stays as it is; a new format adds a folder.
@@ -6,18 +6,32 @@ stays as it is; a new format adds a folder.
 
 from __future__ import annotations
 
+import shutil
+import sys
+import zlib
+from dataclasses import replace
 from pathlib import Path
 
+import numpy as np
+import orjson
 import pytest
-from plain_model import expected, state
+from plain_model import expected, leftovers, state
 
-from likewise.collection.manifest import VERSION
+from likewise.collection.manifest import (
+    VERSION,
+    Artifact,
+    manifest_path,
+    read_pointer,
+    write_pointer,
+)
 from likewise.collection.snapshot import open_snapshot
 from likewise.collection.writer import Writer, build
+from likewise.errors import FormatError
 from likewise.records import Document
 from likewise.text.analysis import Analysis
 
 HERE = Path(__file__).parent
+SAVED = HERE / f"format-{VERSION}"
 ANALYSIS = Analysis(language="german", stop_list=("und",), title_weight=1)
 DOCUMENTS = [
     Document("d1", "Häuser", "Die Häuser und die Straßen.", {"year": 1984, "tag": ["red", "blue"]}),
@@ -35,11 +49,11 @@ def write(folder):
         writer.add(DOCUMENTS[2:])
         writer.delete([GONE.id])
     (folder / "lock").unlink()
+    (folder / "work").rmdir()
 
 
-@pytest.mark.parametrize("version", range(1, VERSION + 1))
-def test_saved_collections_are_read(version):
-    snapshot = open_snapshot(HERE / f"format-{version}")
+def test_saved_collections_are_read():
+    snapshot = open_snapshot(SAVED)
     assert snapshot.analysis == ANALYSIS
     assert len(snapshot.segments) == 2
     snapshot.check()
@@ -47,11 +61,118 @@ def test_saved_collections_are_read(version):
     assert snapshot.terms(snapshot.find_terms(["haus"])) == ["haus"]
 
 
+def test_saved_collections_are_written_to(folder):
+    shutil.copytree(SAVED, folder)
+    more = Document("more", "", "Noch ein Haus")
+    with Writer(folder) as writer:
+        writer.add([more])
+        assert state(open_snapshot(folder)) == expected([*DOCUMENTS, more], ANALYSIS)
+        writer.merge()
+    assert state(open_snapshot(folder)) == expected([*DOCUMENTS, more], ANALYSIS)
+
+
+@pytest.mark.parametrize("version", range(1, VERSION))
+@pytest.mark.parametrize("use", [open_snapshot, Writer, lambda f: build(f, [], overwrite=True)])
+def test_older_collections_name_the_upgrade(folder, version, use):
+    shutil.copytree(HERE / f"format-{version}", folder)
+    before = sorted(folder.rglob("*"))
+    with pytest.raises(FormatError, match=rf"has format {version}.*likewise upgrade {folder}"):
+        use(folder)
+    assert sorted(folder.rglob("*")) == before
+
+
+def arrays_of(folder):
+    """The arrays of all packs, but for those that depend on how well zstd compresses."""
+    for segment in open_snapshot(folder).segments:
+        for pack in [*segment.packs, *([segment._deleted_pack] if segment.entry.deleted else [])]:
+            yield "meta", "", pack.meta
+            for name in pack.names:
+                kept = name not in ("cards", "cards.offsets", "documents.blocks")
+                yield name, pack[name].dtype.str, pack[name].tolist() if kept else None
+
+
 def test_the_format_has_not_changed_unnoticed(folder):
     """Where this fails, and the saved bytes are still read right, the change is harmless."""
     write(folder)
-    saved = HERE / f"format-{VERSION}"
-    names = sorted(path.relative_to(folder) for path in folder.rglob("*.npy"))
-    assert names == sorted(path.relative_to(saved) for path in saved.rglob("*.npy"))
-    for name in names:
-        assert (folder / name).read_bytes() == (saved / name).read_bytes(), name
+    assert list(arrays_of(folder)) == list(arrays_of(SAVED))
+
+
+# What a later version may add
+
+
+def of_a_later_version(folder):
+    """Add arrays, packs, keys and artifacts that nobody knows yet."""
+    with Writer(folder) as writer:
+        segments = []
+        for segment in writer.snapshot.segments:
+            pack = segment.packs[0]
+            longer = writer.job.new_pack("index")
+            for name in pack.names:
+                longer.put(name, pack.unchecked(name))
+            longer.put("novel.values", np.arange(7))
+            longer.put("novel.pairs", np.ones((3, 2), np.float32))
+            longer.note(**pack.meta, novel={"version": 3})
+            positions = writer.job.new_pack("positions")
+            positions.put("positions", np.arange(9), np.uint8)
+            packs = (longer.close(), positions.close())
+            segments.append(replace(segment.entry, packs=packs))
+        root = writer.job.new_pack("novelty")
+        root.put("x", np.arange(5))
+        artifacts = (
+            Artifact("root", "novelty", 9, "name", (), {"deep": {"x": [1]}}, root.close()),
+            Artifact("part", "novelty", 9, "name", ("root", segments[0].id)),
+            Artifact("other", "vectors", 99, "name", ("root", segments[1].id)),
+        )
+        manifest = replace(writer.manifest, segments=tuple(segments), artifacts=artifacts)
+        writer.publish(manifest, derived=True)
+    rewrite(folder)
+
+
+def rewrite(folder):
+    """Give everything in the newest manifest, and the pointer, keys that nobody knows."""
+    pointer = read_pointer(folder)
+    path = manifest_path(folder, pointer.generation)
+    body = orjson.loads(path.read_bytes())["collection"]
+    body["novelty"] = {"x": 1}
+    for entry in [*body["segments"], *body["artifacts"]]:
+        entry["novelty"] = [1]
+        for part in (entry.get("documents"), entry.get("pack"), *entry.get("packs", ())):
+            if part:
+                part["novelty"] = "x"
+    crc = zlib.crc32(orjson.dumps(body, option=orjson.OPT_SORT_KEYS))
+    path.write_bytes(orjson.dumps({"crc": crc, "collection": body, "novelty": 0}))
+    outer = orjson.loads(write_pointer(pointer._replace(crc=crc)))
+    (folder / "manifest.json").write_bytes(orjson.dumps(outer | {"novelty": 5}))
+
+
+def test_what_a_later_version_added_is_passed_over_and_kept(folder):
+    shutil.copytree(SAVED, folder)
+    of_a_later_version(folder)
+    snapshot = open_snapshot(folder)
+    assert state(snapshot) == expected(DOCUMENTS, ANALYSIS)
+    snapshot.check()
+    assert [artifact.id for artifact in snapshot.manifest.artifacts] == ["root", "part", "other"]
+    snapshot.close()
+    more = Document("more", "", "Noch ein Haus")
+    with Writer(folder) as writer:
+        writer.add([more])
+        writer.delete(["d4"])
+        kept = [*DOCUMENTS[:3], more]
+        assert state(writer.snapshot) == expected(kept, ANALYSIS)
+        # Files of kinds that nobody knows stay, as long as what they were derived from does.
+        artifacts = writer.manifest.artifacts
+        assert [one.id for one in artifacts] == ["root", "part", "other"]
+        assert artifacts[0].about == {"deep": {"x": [1]}}
+        assert writer.snapshot.pack(artifacts[0].pack)["x"].tolist() == [0, 1, 2, 3, 4]
+        assert all(len(entry.packs) == 2 for entry in writer.manifest.segments[:2])
+        writer.snapshot.check()
+    assert not leftovers(folder)
+    with Writer(folder) as writer:
+        writer.merge()
+        assert state(writer.snapshot) == expected(kept, ANALYSIS)
+        assert [one.id for one in writer.manifest.artifacts] == ["root"]
+    assert not leftovers(folder)
+
+
+if __name__ == "__main__":
+    write(Path(sys.argv[1]))

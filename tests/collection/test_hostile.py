@@ -93,4 +93,4 @@ def test_thousands_of_tiny_documents(folder):
     docs = snapshot.find_docs(["0", "65535", "65536", "69999", "70000"])
     assert docs.tolist() == [0, 65535, 65536, 69999, -1]
     assert snapshot.document(65536) == documents[65536]
-    assert len(snapshot.segments[0].postings.entry_blocks) == 200
+    assert len(snapshot.segments[0].postings.entries) == 201

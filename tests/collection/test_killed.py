@@ -1,23 +1,21 @@
 from __future__ import annotations
 
-import os
 import random
-import signal
 import subprocess
 import sys
-import time
 from collections import Counter
 from pathlib import Path
 
 import pytest
 from changing import change, changed
-from plain_model import expected, state
+from plain_model import expected, leftovers, state
 
-from likewise.collection.manifest import read_manifest
-from likewise.collection.snapshot import SEGMENTS, open_snapshot
+from likewise.collection.snapshot import open_snapshot
 from likewise.collection.writer import Writer, build
 
-N_KILLS = 25
+N_KILLS = 40
+# A change takes about 60.
+MOST_STEPS = 200
 
 
 @pytest.fixture
@@ -33,19 +31,12 @@ def server():
     ) as process:
         yield process
         process.stdin.close()
-        process.wait(60)
+        process.wait()
 
 
-def kill_after(server, folder, number, *, done, delay):
-    """Kill a child some time after some changes are done; give the number of the next change."""
-    server.stdin.write(f"{folder} {number}\n")
-    word, pid = server.stdout.readline().split()
-    assert word == "pid"
-    for _ in range(done):
-        assert server.stdout.readline().split() == ["done", str(number)]
-        number += 1
-    time.sleep(delay)
-    os.kill(int(pid), signal.SIGKILL)
+def kill_after(server, folder, number, steps):
+    """Have a child killed after so many steps; give the number of the next change."""
+    server.stdin.write(f"{folder} {number} {steps}\n")
     while (line := server.stdout.readline().split())[0] != "dead":
         assert line == ["done", str(number)]
         number += 1
@@ -57,9 +48,7 @@ def test_a_killed_process_leaves_what_it_acknowledged(folder, server):
     build(folder, [])
     model, number, in_flight = {}, 0, Counter()
     for _ in range(N_KILLS):
-        reached = kill_after(
-            server, folder, number, done=rng.randrange(3), delay=rng.uniform(0, 0.12)
-        )
+        reached = kill_after(server, folder, number, rng.randrange(MOST_STEPS))
         for n in range(number, reached):
             model = changed(model, n)
         number = reached
@@ -68,6 +57,7 @@ def test_a_killed_process_leaves_what_it_acknowledged(folder, server):
         snapshot = open_snapshot(folder)
         snapshot.check()
         found = {document.id: document for _, document in snapshot.documents()}
+        snapshot.close()
         if list(found.items()) != list(model.items()):
             model = changed(model, number)
             number += 1
@@ -77,6 +67,19 @@ def test_a_killed_process_leaves_what_it_acknowledged(folder, server):
     assert state(open_snapshot(folder)) == expected(list(model.values()))
     with Writer(folder) as writer:
         writer.merge()
-    named = {entry.name for entry in read_manifest(folder).segments}
-    assert {path.name for path in (folder / SEGMENTS).iterdir()} == named
+    assert not leftovers(folder)
     assert state(open_snapshot(folder)) == expected(list(model.values()))
+
+
+def test_a_process_that_ends_at_any_step(tmp_path):
+    script = Path(__file__).with_name("dying.py")
+    done = subprocess.run(
+        [sys.executable, str(script), str(tmp_path)],
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
+    steps = dict(line.split() for line in done.stdout.splitlines())
+    assert list(steps) == ["add", "replace", "delete", "merge", "overwrite"]
+    assert min(map(int, steps.values())) > 15

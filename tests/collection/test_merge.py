@@ -5,21 +5,28 @@ import random
 
 import numpy as np
 import pytest
-from plain_model import expected, made, state
+import zstandard
+from plain_model import expected, leftovers, made, state
 
-from likewise.collection.files import Seal
-from likewise.collection.manifest import SegmentEntry
-from likewise.collection.merge import _copy, all_runs, next_run
+from likewise.collection.manifest import FileEntry, SegmentEntry
+from likewise.collection.merge import _copy, all_runs, join_terms, next_run
 from likewise.collection.snapshot import open_snapshot
 from likewise.collection.writer import Writer, build
 from likewise.errors import DamagedError
 from likewise.records import Document
 
-FILES = {"forward.npy": Seal(100, 0)}
+
+class Sized:
+    """A segment of which only the size is known."""
+
+    def __init__(self, n_docs, *, n_tokens=0, n_bytes=0):
+        self.entry = SegmentEntry("", n_docs, n_tokens, 0, 0, FileEntry("", 0, 0), ())
+        self.packs = [self]
+        self.n_bytes = lambda name: n_bytes if name == "cards" else 0
 
 
-def entries(*sizes):
-    return [SegmentEntry(str(i), n, n, 0, 0, FILES) for i, n in enumerate(sizes)]
+def sized(*sizes):
+    return [Sized(n) for n in sizes]
 
 
 @pytest.mark.parametrize(
@@ -37,16 +44,26 @@ def entries(*sizes):
     ],
 )
 def test_which_neighbours_are_merged(sizes, run):
-    assert next_run(entries(*sizes)) == run
+    assert next_run(sized(*sizes)) == run
 
 
 def test_segments_that_together_would_be_too_large():
-    huge = [SegmentEntry(str(i), 5, 10**9, 0, 0, FILES) for i in range(9)]
-    assert next_run(huge) is None
-    assert all_runs(huge) == [(0, 4), (4, 8), (8, 9)]
-    larger = [SegmentEntry("9", 500, 10**9, 0, 0, FILES)] * 9
-    assert next_run(larger + entries(*[1] * 8)) == (9, 17)
+    for huge in (
+        [Sized(5, n_tokens=9 * 10**8)] * 9,
+        [Sized(5, n_bytes=9 * 10**8)] * 9,
+        [Sized(1 << 19)] * 9,
+    ):
+        assert next_run(huge) is None
+        assert all_runs(huge) == [(0, 2), (2, 4), (4, 6), (6, 8), (8, 9)]
+    larger = [Sized(500, n_tokens=10**9)] * 9
+    assert next_run(larger + sized(*[1] * 8)) == (9, 17)
     assert all_runs([]) == []
+
+
+def test_a_neighbour_that_does_not_fit_keeps_nobody_from_merging():
+    large = Sized(600_000)
+    assert next_run([large, *sized(*[75_000] * 8)]) == (1, 9)
+    assert next_run([large, *sized(*[75_000] * 9)]) == (1, 10)
 
 
 @pytest.mark.parametrize("seed", range(4))
@@ -57,7 +74,7 @@ def test_segments_stay_few_and_copies_logarithmic(seed):
         size = 1 if seed == 0 else rng.choice([1, 1, 1, 5, 30, 500 if seed == 3 else 1])
         sizes.append(size)
         total += size
-        run = next_run(entries(*sizes))
+        run = next_run(sized(*sizes))
         if run:
             merged = sum(sizes[run[0] : run[1]])
             copied += merged
@@ -107,18 +124,141 @@ def test_merging_nothing_but_the_dead(folder):
     assert state(open_snapshot(folder)) == expected(again)
 
 
-def test_damage_is_not_copied(folder, monkeypatch):
+@pytest.mark.parametrize("array", ["records", "postings.docs", "cards", "lengths", "documents"])
+def test_damage_is_not_copied(folder, array):
     build(folder, [Document("a", text="apple"), Document("b", text="banana")])
-    # As for a file that is too large to be checked whenever it is opened.
-    monkeypatch.setattr("likewise.collection.segment._CHECKED_AT_OPEN", 0)
     with Writer(folder) as writer:
         writer.delete(["a"])
-        path = folder / "segments" / writer.manifest.segments[0].name / "forward.npy"
-        data = bytearray(path.read_bytes())
-        data[-1] ^= 1
-        path.write_bytes(data)
-        with pytest.raises(DamagedError, match=r"forward\.npy: its content was altered"):
+        if array == "documents":
+            path = next((folder / "data").glob("documents-*"))
+            data = bytearray(path.read_bytes())
+            data[-1] ^= 1
+            path.write_bytes(data)
+        else:
+            pack = writer.snapshot.segments[0].packs[0]
+            pack.unchecked(array).view(np.uint8)[-1] ^= 1
+        with pytest.raises(DamagedError, match=r"(index|documents)-\w+\..*altered"):
             writer.merge()
+        assert writer.manifest.generation == 3
+    assert not leftovers(folder)
+
+
+def test_damage_that_stops_a_merge_does_not_undo_the_addition(folder, caplog):
+    build(folder, [Document("0", text="apple")])
+    with Writer(folder) as writer:
+        for i in range(1, 7):
+            writer.add([Document(str(i), text=f"text {i}")])
+        writer.snapshot.segments[0].packs[0].unchecked("records")[-1] ^= 1
+        assert writer.add([Document("7", text="last")]).n_docs == 1
+        assert "segments are not merged" in caplog.text
+        assert "records was altered" in caplog.text
+        assert writer.snapshot.n_docs == len(writer.manifest.segments) == 8
+    assert not leftovers(folder)
+
+
+def test_segments_without_new_words(folder):
+    """Every list of words but the first may be empty."""
+    documents = [Document(str(i), text="apple banana") for i in range(5)]
+    build(folder, documents[:1])
+    with Writer(folder) as writer:
+        for document in documents[1:]:
+            writer.add([document])
+        assert [entry.n_terms for entry in writer.manifest.segments] == [2, 0, 0, 0, 0]
+        writer.merge()
+    assert state(open_snapshot(folder)) == expected(documents)
+
+
+def test_words_that_no_document_has_keep_a_number(folder):
+    build(folder, [Document("a", text="apple banana"), Document("b", text="banana cherry")])
+    with Writer(folder) as writer:
+        writer.add([Document("c", text="durian elder"), Document("d", text="elder")])
+        writer.delete(["a", "c"])
+        assert writer.snapshot.n_terms == 5
+        every = np.arange(5)
+        assert join_terms(writer.snapshot.segments, every).all()[0] == b""
+        writer.merge()
+        assert writer.snapshot.n_terms == 5
+        assert writer.snapshot.terms(every) == ["", "banana", "cherri", "", "elder"]
+        assert writer.snapshot.find_terms(["appl", "", "elder"]).tolist() == [-1, -1, 4]
+        writer.add([Document("e", text="apple elder")])
+        assert writer.snapshot.find_terms(["appl", "elder"]).tolist() == [5, 4]
+        writer.merge()
+        kept = ["", "banana", "cherri", "", "elder", "appl"]
+        assert writer.snapshot.terms(np.arange(6)) == kept
+    documents = [Document("b", text="banana cherry"), Document("d", text="elder")]
+    documents.append(Document("e", text="apple elder"))
+    assert state(open_snapshot(folder)) == expected(documents)
+
+
+ZSTD = b"\x28\xb5\x2f\xfd"
+SECRETS = ["secretid", "secrettitle", "secretword", "Secretname", "secretvalue", "secretfield"]
+
+
+def bytes_of(folder):
+    """All that the files of a folder hold, compressed or not."""
+    found = []
+    for path in folder.rglob("*"):
+        if path.is_file():
+            data = path.read_bytes()
+            found.append(data)
+            # Frames of documents, and of cards wherever they stand in a pack.
+            at = data.find(ZSTD)
+            while at >= 0:
+                reader = zstandard.ZstdDecompressor().decompressobj()
+                found.append(reader.decompress(data[at:]))
+                at = data.find(ZSTD, at + 1)
+    return b"\n".join(found).lower()
+
+
+@pytest.mark.usefixtures("small_blocks")
+def test_no_byte_of_a_deleted_document_is_left(folder):
+    secret = Document(
+        "secretid",
+        "Secrettitle for all",
+        "Secretword of Secretname. Common words.",
+        {"secretfield": "secretvalue", "tags": ["common", "secretvalue"]},
+        "secretplace:5",
+    )
+    others = [
+        Document(f"d{i}", "Common title", "Common words of all.", {"tags": ["common"]})
+        for i in range(8)
+    ]
+
+    def found():
+        everything = bytes_of(folder)
+        return {word for word in [*SECRETS, "secretplace"] if word.lower().encode() in everything}
+
+    build(folder, [*others[:3], secret, *others[3:5]])
+    with Writer(folder) as writer:
+        writer.add(others[5:])
+        assert found() == {*SECRETS, "secretplace"}
+        writer.delete(["secretid"])
+        assert found()
+        writer.merge()
+        assert found() == set()
+    assert state(open_snapshot(folder)) == expected(others)
+
+
+@pytest.mark.usefixtures("small_blocks")
+def test_words_of_a_segment_that_others_used_last(folder, monkeypatch):
+    """A word may stand in a segment that has lost nothing itself since."""
+    for module in ("build", "merge"):
+        monkeypatch.setattr(f"likewise.collection.{module}.MOST_DOCS", 6)
+    full = [Document(f"d{i}", text=f"word{i}") for i in range(4)]
+    build(folder, [*full[:3], Document("x", text="secretword"), *full[3:]])
+    with Writer(folder) as writer:
+        writer.add([Document("y", text="secretword"), *(Document(str(i)) for i in range(5))])
+        writer.delete(["x"])
+        writer.merge()
+        assert len(writer.manifest.segments) == 2
+        assert b"secretword" in bytes_of(folder)
+        writer.delete(["y"])
+        writer.merge()
+        assert b"secretword" not in bytes_of(folder)
+        assert writer.snapshot.n_docs == 9
+        before = writer.manifest.generation
+        writer.merge()
+        assert writer.manifest.generation == before
 
 
 def test_copy_equals_slices():

@@ -5,7 +5,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from likewise.collection.segment import count_terms, find_rows
+from likewise.collection.pack import BULK, Pack
+from likewise.collection.postings import BLOCK
+from likewise.collection.segment import Segment, count_terms, find_rows
 from likewise.collection.snapshot import open_snapshot
 from likewise.collection.writer import Writer, build
 from likewise.errors import DamagedError
@@ -23,18 +25,25 @@ def test_rows_equal_a_dictionary(ascending, values):
 
 
 @pytest.fixture
-def segments(folder):
+def grown(folder):
     build(folder, [Document("a", text="apple apple"), Document("b", text="apple banana. Banana")])
     with Writer(folder) as writer:
         writer.add([Document("c", text="banana cherry")])
         writer.delete(["b"])
-    return open_snapshot(folder).segments
+    return folder
+
+
+@pytest.fixture
+def segments(grown):
+    return open_snapshot(grown).segments
 
 
 def test_terms_belong_to_the_first_that_used_them(segments):
     keys = Strings.of([b"appl", b"banana", b"cherri", b"durian"])
     assert segments[0].find_terms(keys).tolist() == [0, 1, -1, -1]
     assert segments[1].find_terms(keys).tolist() == [-1, -1, 2, -1]
+    assert segments[0].first_terms().tolist() == [0, 1]
+    assert segments[1].first_terms().tolist() == [2]
 
 
 def test_deleted_documents_are_not_found(segments):
@@ -54,41 +63,134 @@ def test_frequencies_leave_out_the_deleted(segments, n):
 
 
 def test_sentences(segments):
-    assert segments[0].sentences(1).tolist() == [len("apple banana. "), len("Banana")]
+    lengths = segments[0].records.sentences(1).tolist()
+    assert lengths == [len("apple banana. "), len("Banana")]
 
 
-@pytest.mark.parametrize(("name", "bulky"), [("postings-docs", True), ("lengths", False)])
-def test_only_bulky_files_wait_for_a_check(folder, monkeypatch, name, bulky):
-    build(folder, [Document("a", text="apple")])
-    monkeypatch.setattr("likewise.collection.segment._CHECKED_AT_OPEN", 0)
-    path = next(folder.glob(f"segments/*/{name}.npy"))
-    data = bytearray(path.read_bytes())
-    data[-1] ^= 1
-    path.write_bytes(data)
-    if bulky:
-        segment = open_snapshot(folder).segments[0]
-        with pytest.raises(DamagedError, match=name):
-            segment.check()
+def test_masks_go_to_the_end_of_the_block(segments):
+    assert len(segments[0].mask) == BLOCK
+    assert segments[0].mask[:3].tolist() == [True, False, False]
+    assert segments[0].live.tolist() == [True, False]
+    assert not segments[0].mask[2:].any()
+
+
+def alter(segment, array):
+    """Change what is mapped, as if the file had been damaged."""
+    [pack] = segment.packs
+    values = pack.unchecked(array)
+    values.reshape(-1).view(np.uint8)[-1] ^= 1
+
+
+ARRAYS = [
+    *("lengths", "records", "records.offsets", "ids", "ids.offsets", "ids.slots"),
+    *("terms", "terms.offsets", "terms.slots", "cards", "cards.offsets", "documents.blocks"),
+    *("postings.terms", "postings.heads", "postings.entries", "postings.docs"),
+    *("postings.counts", "postings.impacts", "postings.large-at", "postings.large-counts"),
+    *("bounds.entries", "bounds.starts", "bounds.counts", "bounds.lengths"),
+    *("fields.numbers", "fields.number-docs", "fields.texts", "fields.text-offsets"),
+    *("fields.text-starts", "fields.text-docs"),
+]
+
+
+@pytest.fixture
+def full(folder):
+    """A segment in which every array holds something."""
+    documents = [
+        Document(f"{i}", f"title {i}", "word " * 300, {"n": i, "t": f"x{i}"}) for i in range(70)
+    ]
+    build(folder, documents)
+    [segment] = open_snapshot(folder).segments
+    return segment
+
+
+def test_these_are_the_arrays_of_a_segment(full):
+    assert sorted(full.packs[0].names) == sorted(ARRAYS)
+    assert all(full.packs[0].n_bytes(name) for name in ARRAYS)
+
+
+@pytest.mark.parametrize("array", ARRAYS)
+def test_only_bulk_arrays_wait_for_a_check(full, array):
+    alter(full, array)
+    uses = {
+        "lengths": lambda: full.lengths,
+        "records": lambda: full.records,
+        "ids": lambda: full.ids,
+        "terms": lambda: full.terms,
+        "cards": lambda: full.cards,
+        "documents": lambda: full.documents,
+        "postings": lambda: full.postings,
+        "bounds": lambda: full.bounds,
+        "fields": lambda: (full.fields.present("n"), full.fields.present("t")),
+    }
+    use = uses[array.split(".")[0]]
+    if array in BULK or array.endswith(".slots"):
+        use()
     else:
-        with pytest.raises(DamagedError, match=name):
-            open_snapshot(folder)
+        with pytest.raises(DamagedError, match=rf"index-\w+\.npz: {array} was altered"):
+            use()
+    with pytest.raises(DamagedError, match=rf"index-\w+\.npz: {array} was altered"):
+        full.check()
+
+
+def test_looking_up_checks_nothing(full, monkeypatch):
+    """An addition looks ids and words up: that must not read whole arrays."""
+    checked = []
+    monkeypatch.setattr(Pack, "_check", lambda _, name: checked.append(name))
+    assert full.find_docs(Strings.of([b"3", b"x"])).tolist() == [3, -1]
+    assert full.find_terms(Strings.of([b"word", b"x"])).tolist() == [1, -1]
+    assert checked == []
+    assert full.lengths[0] == 303
+    assert checked == ["lengths"]
+
+
+def test_arrays_of_other_lengths_are_told(full):
+    full.n_docs += 1
+    for use in (lambda: full.lengths, lambda: full.ids, lambda: full.records):
+        with pytest.raises(DamagedError, match=r"index-\w+\.npz: .* of 71 documents"):
+            use()
+
+
+def test_what_is_open_is_taken_over(grown):
+    first = open_snapshot(grown).segments[0]
+    assert first.documents[0].id == "a"
+    with Writer(grown) as writer:
+        writer.add([Document("d", text="more")])
+        assert writer.delete(["a"]) == 1
+    newest = open_snapshot(grown).manifest.segments[0]
+    later = Segment(newest, lambda file: grown / "data" / file, first)
+    assert later.packs is first.packs
+    assert later.documents is first.documents
+    assert later.live.tolist() == [False, False]
+    assert first.live.tolist() == [True, False]
+
+
+def test_packs_that_a_later_version_adds(grown):
+    segment = open_snapshot(grown).segments[0]
+    assert segment.pack_of("positions") is None
+    assert segment.pack_of("lengths") is segment.packs[0]
+    with pytest.raises(DamagedError, match="there is no array positions"):
+        segment["positions"]
+
+
+def test_deleted_documents_that_were_never_there(grown):
+    snapshot = open_snapshot(grown)
+    entry = snapshot.segments[0].entry
+    entry = type(entry)(**{**vars(entry), "n_docs": 1})
+    with pytest.raises(DamagedError, match=r"deleted-\w+\.npz: deleted documents never there"):
+        Segment(entry, snapshot.path_of)
 
 
 @pytest.mark.parametrize("share", [0.3, 1.0])
 def test_frequencies_are_those_of_the_rows(share):
     generator = np.random.default_rng(7)
     held = np.flatnonzero(generator.random(200) < share).astype(np.uint32)
-    entry_bounds = np.cumsum([0, *generator.integers(1, 3, len(held))]).astype(np.uint32)
-    starts = np.cumsum([0, *generator.integers(1, 9, entry_bounds[-1])]).astype(np.uint32)
-    freqs = generator.integers(1, 99, len(held)).astype(np.uint32)
+    heads = generator.integers(1, 99, (len(held) + 1, 4)).astype(np.uint32)
     terms = np.array([-1, 500, *generator.permutation(220)])
     rows = np.minimum(np.searchsorted(held, terms), len(held) - 1)
     known = held[rows] == terms
-    sizes = starts[entry_bounds[rows + 1]].astype(np.int64) - starts[entry_bounds[rows]]
-    doc_freqs, term_freqs = count_terms(terms, held, freqs, entry_bounds, starts)
-    assert doc_freqs.tolist() == np.where(known, sizes, 0).tolist()
-    assert term_freqs.tolist() == np.where(known, freqs[rows], 0).tolist()
-    nothing = np.empty(0, np.uint32)
-    empty = count_terms(terms, nothing, nothing, np.zeros(1, np.uint32), np.zeros(1, np.uint32))
-    assert not empty[0].any()
-    assert not empty[1].any()
+    doc_freqs, term_freqs = count_terms(terms, held, heads)
+    assert doc_freqs.tolist() == np.where(known, heads[rows, 1], 0).tolist()
+    assert term_freqs.tolist() == np.where(known, heads[rows, 2], 0).tolist()
+    nothing = count_terms(terms, np.empty(0, np.uint32), np.zeros((1, 4), np.uint32))
+    assert not nothing[0].any()
+    assert not nothing[1].any()

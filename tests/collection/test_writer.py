@@ -1,21 +1,23 @@
 from __future__ import annotations
 
+import gc
 import random
 import shutil
 import tempfile
 from pathlib import Path
 
+import numpy as np
 import pytest
 from hypothesis import Phase, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
-from plain_model import expected, made, state
+from plain_model import expected, leftovers, made, state
 
+from likewise.collection import generations
 from likewise.collection.build import Resources
-from likewise.collection.manifest import NAME as MANIFEST
-from likewise.collection.manifest import read_manifest
-from likewise.collection.snapshot import SEGMENTS, open_snapshot
-from likewise.collection.writer import Added, Writer, build, create
+from likewise.collection.manifest import Artifact, Manifest
+from likewise.collection.snapshot import open_snapshot
+from likewise.collection.writer import Added, Writer, build, create, valid_artifacts
 from likewise.errors import DuplicateId, LockedError, NotACollection, UsageError
 from likewise.records import Document
 from likewise.text.analysis import Analysis
@@ -23,16 +25,6 @@ from likewise.text.analysis import Analysis
 A, B, C, D = (Document(name, text=f"text of {name}", place=f"f:{name}") for name in "abcd")
 IDS = st.lists(st.sampled_from([f"d{i}" for i in range(12)]), max_size=6)
 SEEDS = st.integers(0, 2**32)
-
-
-def leftovers(folder):
-    """What lies in the folder and does not belong to the collection."""
-    manifest = read_manifest(folder)
-    named = {entry.name for entry in manifest.segments}
-    named |= {entry.deleted.name for entry in manifest.segments if entry.deleted}
-    inside = {path.name for path in (folder / SEGMENTS).iterdir()}
-    beside = {path.name for path in folder.iterdir()}
-    return (inside ^ named) | (beside - {MANIFEST, SEGMENTS, "lock"})
 
 
 class Collections(RuleBasedStateMachine):
@@ -58,12 +50,14 @@ class Collections(RuleBasedStateMachine):
         rng = random.Random(seed)
         return [made(rng, doc_id) for doc_id in ids]
 
-    @rule(seed=SEEDS, n=st.integers(1, 7), memory=st.sampled_from([1500, 1 << 30]))
-    def add(self, seed, n, memory):
+    @rule(seed=SEEDS, n=st.integers(1, 7), most=st.sampled_from([4, 1 << 20]))
+    def add(self, seed, n, most):
         documents = self.draw([f"n{seed}-{i}" for i in range(n)], seed)
         documents = [d for d in documents if d.id not in self.model]
-        resources = Resources(memory=memory, threads=1)
-        assert self.writer.add(documents, resources=resources) == Added(len(documents), 0)
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr("likewise.collection.build.MOST_DOCS", most)
+            added = self.writer.add(documents, resources=Resources(threads=1))
+        assert added == Added(len(documents), 0)
         self.model |= {d.id: d for d in documents}
 
     @rule(ids=IDS, seed=SEEDS)
@@ -115,7 +109,7 @@ class Collections(RuleBasedStateMachine):
             return
         found = state(open_snapshot(self.folder))
         assert found == expected(list(self.model.values()))
-        assert not leftovers(self.folder)
+        assert not leftovers(self.folder, job=self.writer._job)
 
     def teardown(self):
         if hasattr(self, "writer"):
@@ -130,7 +124,6 @@ class Collections(RuleBasedStateMachine):
 Collections.TestCase.settings = settings(
     max_examples=12,
     stateful_step_count=15,
-    deadline=None,
     # Shrinking would take minutes, and a failing sequence is short enough to read.
     phases=[Phase.explicit, Phase.reuse, Phase.generate],
 )
@@ -245,48 +238,59 @@ def test_deleting_what_is_not_there(folder):
     assert state(open_snapshot(folder)) == expected([B])
 
 
-@pytest.mark.parametrize("moment", ["sync_folder", "sweep"])
-@pytest.mark.parametrize("change", ["add", "afresh", "delete", "merge"])
-def test_an_interrupt_after_the_commit(folder, monkeypatch, moment, change):
+@pytest.mark.parametrize("moment", ["data", "manifests", "pointer", "sweep", "work"])
+@pytest.mark.parametrize("change", ["add", "replace_all", "delete", "merge"])
+def test_an_interrupt_around_the_commit(folder, monkeypatch, moment, change):
     """What the manifest on disk names must stay, whatever the interrupted process believes."""
     build(folder, [A, B])
+    synced = {"data": folder / "data", "manifests": folder / "manifests", "pointer": folder}
+    real = generations.sync_folder
 
-    def interrupt(*arguments, **options):
+    def interrupt(*arguments):
         monkeypatch.undo()
         raise KeyboardInterrupt
 
     def arm():
-        if moment == "sync_folder":
-            monkeypatch.setattr("likewise.collection.manifest.sync_folder", interrupt)
+        if moment in synced:
+            monkeypatch.setattr(
+                generations,
+                "sync_folder",
+                lambda path: interrupt() if path == synced[moment] else real(path),
+            )
         else:
-            monkeypatch.setattr("likewise.collection.writer.shutil.rmtree", interrupt)
+            name = "_sweep_manifests" if moment == "sweep" else "_sweep_work"
+            monkeypatch.setattr(generations, name, interrupt)
 
     with Writer(folder) as writer:
         writer.delete(["a"])
+        before = [B]
         changes, kept = {
             "add": (lambda: writer.add([C, B], replace=True), [C, B]),
-            "afresh": (lambda: writer.add([C], afresh=Analysis()), [C]),
+            "replace_all": (lambda: writer.add([C], replace_all=Analysis()), [C]),
             "delete": (lambda: writer.delete(["b"]), [C]),
             "merge": (writer.merge, [B, C]),
         }[change]
         if change in ("delete", "merge"):
             writer.add([C])
-            # So that there are older tombstones to be swept.
+            # So that there is more to be swept.
             writer.add([D])
             writer.delete(["d"])
+            before = [B, C]
         arm()
         with pytest.raises(KeyboardInterrupt):
             changes()
+        if moment in ("data", "manifests"):
+            kept = before
         snapshot = open_snapshot(folder)
         snapshot.check()
         assert state(snapshot) == expected(kept)
+        snapshot.close()
         writer.add([Document("after")])
     assert state(open_snapshot(folder)) == expected([*kept, Document("after")])
-    with Writer(folder):
-        assert not leftovers(folder)
+    assert not leftovers(folder)
 
 
-def test_a_merge_that_finds_no_room_does_not_undo_the_addition(folder, monkeypatch):
+def test_a_merge_that_finds_no_room_does_not_undo_the_addition(folder, monkeypatch, caplog):
     def full(*arguments):
         raise OSError(28, "No space left on device")
 
@@ -299,6 +303,8 @@ def test_a_merge_that_finds_no_room_does_not_undo_the_addition(folder, monkeypat
         assert len(writer.manifest.segments) == 10
     assert state(open_snapshot(folder)) == expected(documents)
     assert not leftovers(folder)
+    assert "segments are not merged: " in caplog.text
+    assert "No space left" in caplog.text or "the disk is full" in caplog.text
     monkeypatch.undo()
     with Writer(folder) as writer:
         writer.add([Document("10")])
@@ -307,17 +313,199 @@ def test_a_merge_that_finds_no_room_does_not_undo_the_addition(folder, monkeypat
 
 def test_what_a_killed_process_left_is_swept(folder):
     build(folder, [A])
-    (folder / SEGMENTS / "000099").mkdir()
-    (folder / SEGMENTS / "000099" / "part.npy").write_bytes(b"x")
-    (folder / (MANIFEST + ".new")).write_bytes(b"{")
+    left = [
+        *("data/index-0123456789ab.npz", "manifest.json.new", "manifests/00000003.json"),
+        *("manifests/00000003.json.new", "work/0123456789ab/x.npz", "work/0123456789ab.lock"),
+    ]
+    for name in left:
+        (folder / name).parent.mkdir(exist_ok=True)
+        (folder / name).write_bytes(b"{")
+    assert leftovers(folder) == {*left, "work/0123456789ab"}
     assert state(open_snapshot(folder)) == expected([A])
     with Writer(folder):
         assert not leftovers(folder)
 
 
 def test_a_build_killed_before_its_manifest_can_be_begun_again(folder):
-    (folder / SEGMENTS / "000001").mkdir(parents=True)
-    (folder / "lock").write_bytes(b"1")
-    (folder / (MANIFEST + ".new")).write_bytes(b"{")
+    for name in ("manifest.json.new", "lock", "manifests/00000001.json", "data/x-0123456789ab.npz"):
+        (folder / name).parent.mkdir(parents=True, exist_ok=True)
+        (folder / name).write_bytes(b"{")
+    (folder / "work" / "0123456789ab").mkdir(parents=True)
+    (folder / "segments" / "000001").mkdir(parents=True)
     build(folder, [A])
     assert state(open_snapshot(folder)) == expected([A])
+    assert not leftovers(folder)
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        *("data/corpus.jsonl", "work/thesis.tex", "models/net.bin", "segments/a/b", "derived/x"),
+        *("manifests/cargo.json", "work/0123456789abc", "data/2024/x"),
+    ],
+)
+def test_folders_of_the_same_names_are_not_touched(tmp_path, name):
+    """Data, work and models are what many call their folders."""
+    path = tmp_path / name
+    path.parent.mkdir(parents=True)
+    path.write_text("precious")
+    before = sorted(tmp_path.rglob("*"))
+    for make in (lambda: create(tmp_path), lambda: build(tmp_path, [A], overwrite=True)):
+        with pytest.raises(NotACollection, match="holds other files"):
+            make()
+    assert sorted(tmp_path.rglob("*")) == before
+
+
+def test_what_others_put_beside_our_files_stays(folder):
+    build(folder, [A])
+    others = ["data/notes.txt", "manifests/notes.json", "models/net.bin", "notes", "work/notes"]
+    for name in [*others, "data/inside/x"]:
+        (folder / name).parent.mkdir(exist_ok=True)
+        (folder / name).write_text("precious")
+    with Writer(folder) as writer:
+        writer.add([B])
+        writer.merge()
+    assert [(folder / name).read_text() for name in others] == ["precious"] * len(others)
+    assert (folder / "data" / "inside" / "x").exists()
+
+
+def test_folders_of_format_1_go_after_an_upgrade(folder):
+    build(folder, [A])
+    for name in ("segments/000001", "models/000002", "derived/000003"):
+        (folder / name).mkdir(parents=True)
+        (folder / name / "x.npy").write_bytes(b"x")
+    with Writer(folder):
+        assert not leftovers(folder)
+
+
+def test_nothing_is_written_by_an_addition_of_nothing(folder):
+    build(folder, [A])
+    with Writer(folder) as writer:
+        before = writer.manifest.generation
+        assert writer.add([]) == Added(0, 0)
+        assert writer.delete([]) == 0
+        assert writer.merge() == 1
+        assert writer.manifest.generation == before
+
+
+def test_a_writer_that_is_forgotten_lets_others_write(folder):
+    build(folder, [A])
+    writer = Writer(folder)
+    writer.add([B])
+    del writer
+    gc.collect()
+    with Writer(folder) as writer:
+        writer.add([C])
+    assert not leftovers(folder)
+
+
+# What was derived
+
+
+def artifact(name, *inputs, kind="unheard", pack=None):
+    return Artifact(name, kind, 7, "", inputs, {"x": [1]}, pack)
+
+
+def packed(job, kind="unheard"):
+    out = job.new_pack(kind)
+    out.put("x", np.arange(3))
+    return out.close()
+
+
+def test_artifacts_of_kinds_that_nobody_knows_are_kept_while_valid(folder):
+    build(folder, [A, B])
+    with Writer(folder) as writer:
+        writer.add([C])
+        one, two = writer.manifest.segments
+        root = artifact("root", pack=packed(writer.job))
+        first = artifact("first", "root", one.id, pack=packed(writer.job))
+        second = artifact("second", "root", two.id)
+        whole = artifact("whole", "root", one.id, two.id)
+        deeper = artifact("deeper", "second")
+        writer.put(root, first, second, whole, deeper, defaults={"like": "root"})
+        everything = [root, first, second, whole, deeper]
+        assert list(writer.manifest.artifacts) == everything
+        assert writer.snapshot.pack(root.pack)["x"].tolist() == [0, 1, 2]
+        writer.snapshot.check()
+    assert list(open_snapshot(folder).manifest.artifacts) == everything
+    assert not leftovers(folder)
+    with Writer(folder) as writer:
+        writer.add([D])
+        assert list(writer.manifest.artifacts) == everything
+        # Documents are deleted from a segment that stays the same.
+        writer.delete(["a"])
+        assert list(writer.manifest.artifacts) == everything
+        seeing = artifact("seeing", one.id, writer.manifest.segments[0].deleted.id)
+        writer.put(seeing)
+        writer.delete(["b"])
+        assert list(writer.manifest.artifacts) == everything
+        writer.merge()
+        assert list(writer.manifest.artifacts) == [root]
+        assert writer.manifest.defaults == {"like": "root"}
+    assert not leftovers(folder)
+    build(folder, [A], overwrite=True)
+    assert not open_snapshot(folder).manifest.artifacts
+    assert not leftovers(folder)
+
+
+def test_artifacts_are_replaced_and_dropped(folder):
+    build(folder, [A])
+    with Writer(folder) as writer:
+        first = artifact("one", pack=packed(writer.job))
+        writer.put(first, artifact("two"), artifact("three", "one"))
+        other = artifact("one", pack=packed(writer.job))
+        writer.put(other)
+        assert [one.id for one in writer.manifest.artifacts] == ["one", "two", "three"]
+        assert writer.manifest.artifacts[0] == other
+        assert writer.snapshot.artifacts("unheard", of="one") == [artifact("three", "one")]
+        assert not leftovers(folder, job=writer._job)
+        writer.put(drop=["one"])
+        assert [one.id for one in writer.manifest.artifacts] == ["two"]
+        assert not leftovers(folder, job=writer._job)
+
+
+def test_artifacts_without_their_inputs_are_not_valid():
+    kept = (artifact("a"), artifact("b", "a"), artifact("c", "b", "a"))
+    lost = (artifact("d", "gone"), artifact("e", "d"), artifact("f", "a", "e"))
+    manifest = Manifest(artifacts=(*lost, *kept))
+    assert valid_artifacts(manifest) == kept
+
+
+def test_what_is_derived_is_published_with_a_change(folder):
+    build(folder, [A])
+    seen = []
+
+    def derive(change):
+        before, after = change.before.manifest, change.after.manifest
+        seen.append((len(before.segments), len(after.segments), dict(change.merged)))
+        # The new segment is read where it is made.
+        assert change.after.n_docs == sum(1 for _ in change.after.documents())
+        new = [segment.id for segment in after.segments if segment.id not in before.ids()]
+        made = [artifact(f"of {one}", one, pack=packed(change.job)) for one in new]
+        return [*after.artifacts, *made, artifact("invalid", "gone")]
+
+    with Writer(folder, derive) as writer:
+        writer.add([B])
+        writer.delete(["a"])
+        ids = [segment.id for segment in writer.manifest.segments]
+        assert [one.inputs for one in writer.manifest.artifacts] == [(ids[1],)]
+        writer.merge()
+        [merged] = writer.manifest.segments
+        assert [one.inputs for one in writer.manifest.artifacts] == [(merged.id,)]
+    assert seen == [(1, 2, {}), (2, 2, {}), (2, 1, {merged.id: ids})]
+    assert not leftovers(folder)
+
+
+def test_what_cannot_be_derived_undoes_the_change(folder):
+    build(folder, [A, B])
+
+    def derive(change):
+        packed(change.job)
+        raise ZeroDivisionError
+
+    with Writer(folder, derive) as writer:
+        for change in (lambda: writer.add([C]), lambda: writer.delete(["a"])):
+            with pytest.raises(ZeroDivisionError):
+                change()
+            assert state(open_snapshot(folder)) == expected([A, B])
+            assert not leftovers(folder)

@@ -3,7 +3,6 @@
 import os
 import subprocess
 import sys
-from pathlib import Path
 
 import pytest
 
@@ -49,10 +48,9 @@ def test_importing_the_room_leaves_the_measures_for_later():
     assert done.stdout.strip() == "[]"
 
 
-@pytest.mark.skipif("LIKEWISE_DATA" not in os.environ, reason="LIKEWISE_DATA names no folder")
 @pytest.mark.parametrize("name", COLLECTIONS)
-def test_real_judgements_and_queries(name):
-    folder = Path(os.environ["LIKEWISE_DATA"]) / name
+def test_real_judgements_and_queries(real, name):
+    folder = real(name)
     n_queries, n_judged, n_judgements = COLLECTIONS[name]
     queries = read_queries(folder / "queries.jsonl")
     qrels = read_qrels(folder / "qrels.txt")

@@ -3,7 +3,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from likewise.collection.snapshot import TermCounts
+from likewise.collection.records import TermCounts
 from likewise.errors import DamagedError
 from likewise.expand.pool import add_counts, count_bits, number_terms, read_pool
 from likewise.text.analysis import Analysis

@@ -7,7 +7,8 @@ import pytest
 
 import likewise as lw
 from likewise.app.cli import main
-from likewise.like.ageing import ageing
+from likewise.like import ageing as ages
+from likewise.models.stored import find_model
 from likewise.smooth.space import weigh
 
 from .conftest import THEMES, documents
@@ -18,6 +19,10 @@ STRANGE = "quasar pulsar nebula redshift galaxy parallax"
 @pytest.fixture(params=["lsi(topics=4)", "lda(topics=3,sweeps=40)"])
 def fitted(request, tmp_path):
     return lw.index(documents(), to=tmp_path / "c.lw", model=request.param)
+
+
+def ageing(snapshot):
+    return ages.ageing(snapshot, find_model(snapshot))
 
 
 def texts(words, n, seed=1):
@@ -51,7 +56,7 @@ def test_documents_of_another_kind_age_it(fitted):
 
 def test_a_model_is_young_again_once_fitted_again(fitted):
     fitted.add(texts(STRANGE, 20))
-    fitted.fit("lsi(topics=4)")
+    fitted.fit("lsi(topics=4)", default=True)
     assert ageing(fitted.snapshot) is None
     assert "lsi" not in {one["model"] for one in fitted.info()["ageing"]}
 

@@ -171,7 +171,7 @@ def test_what_is_not_stored_is_worked_out(three):
     st.integers(1, 12),
     st.integers(0, 30),
 )
-@settings(max_examples=50, deadline=None)
+@settings(max_examples=50)
 def test_kernels_equal_numpy(seed, n_docs, width, n_asked):
     generator = np.random.default_rng(seed)
     rows = generator.normal(size=(n_docs, width)).astype(np.float32)

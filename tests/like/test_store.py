@@ -1,14 +1,17 @@
-"""Do halves stay with their collection, whatever happens to it?"""
+"""Do vectors and own words stay with their collection, whatever happens to it?"""
+
+from dataclasses import replace
 
 import numpy as np
 import pytest
 
 import likewise as lw
-from likewise.collection.snapshot import DERIVED, open_snapshot
 from likewise.collection.writer import Writer
+from likewise.derived.keeping import keep_up
+from likewise.derived.store import derived_of
 from likewise.errors import DamagedError
-from likewise.like import store
-from likewise.like.store import HALVES, Weights, open_halves, store_weights
+from likewise.models import stored
+from likewise.models.stored import VECTORS
 
 from .conftest import documents
 
@@ -19,18 +22,35 @@ def c(tmp_path):
     return lw.index(some, to=tmp_path / "c.lw", model="lsi(topics=4)", smooth=None)
 
 
-def folders(c):
-    return {path.name for path in (c.folder / DERIVED).iterdir()}
+def missing(c, name="lsi"):
+    derived = derived_of(c.snapshot)
+    segments = range(len(c.snapshot.segments))
+    return [i for i in segments if not derived.is_stored("vectors", name, i)]
 
 
-def test_every_segment_has_its_halves(c):
-    assert c.halves().missing() == []
+def vectors(c):
+    return [one for one in c.snapshot.manifest.artifacts if one.kind == "vectors"]
+
+
+def drop_vectors(c):
+    with Writer(c.folder) as writer:
+        writer.put(drop=[one.id for one in vectors(c)])
+    c.refresh()
+
+
+def answers(c, **how):
+    return [(a.doc_id, a.score) for a in c.like("flow-0", k=20, **how)]
+
+
+def test_every_segment_has_its_vectors(c):
+    assert missing(c) == []
     c.add(list(documents())[40:50])
-    assert c.halves().missing() == []
+    assert missing(c) == []
     assert len(c.halves().segments) == len(c.snapshot.segments)
     c.merge()
-    assert c.halves().missing() == []
+    assert missing(c) == []
     assert [h.n_docs for h in c.halves().segments] == [50]
+    assert len(vectors(c)) == 1
 
 
 def test_added_documents_are_answers_at_once_and_deleted_ones_never(c):
@@ -44,77 +64,102 @@ def test_added_documents_are_answers_at_once_and_deleted_ones_never(c):
 
 
 def test_what_was_not_stored_changes_no_answer(c):
-    before = [(a.doc_id, a.score) for a in c.like("flow-0", k=20)]
-    with Writer(c.folder) as writer:
-        kept = [entry for entry in writer.manifest.derived if entry.kind != HALVES]
-        writer.commit(derived=kept)
-    c.refresh()
-    assert c.halves().missing() == [0]
-    assert folders(c) == {entry.folder for entry in kept}
-    assert [(a.doc_id, a.score) for a in c.like("flow-0", k=20)] == before
+    before = answers(c)
+    drop_vectors(c)
+    assert missing(c) == [0]
+    assert answers(c) == before
+    c.add(list(documents())[40:41])
+    assert missing(c) == []
 
 
-def test_a_model_fitted_again_has_new_halves(c):
-    before = folders(c)
+def test_a_model_fitted_again_has_new_vectors(c):
+    before = vectors(c)
     c.fit("lsi(topics=3)")
-    assert not before & folders(c)
+    assert len(vectors(c)) == 1
+    assert vectors(c)[0].pack.file != before[0].pack.file
+    assert not c.snapshot.path_of(before[0].pack.file).exists()
     assert c.halves().segments[0].points.codes.shape == (40, 3)
 
 
-def test_a_dropped_model_takes_its_halves_along(c):
-    with Writer(c.folder) as writer:
-        writer.drop_model("lsi")
-    assert folders(c) == set()
+def test_a_dropped_model_takes_its_vectors_along(c):
+    c.drop_model("lsi")
+    assert c.snapshot.manifest.artifacts == ()
 
 
 def test_a_full_disk_leaves_the_documents(c, monkeypatch):
     def full(*_args, **_options):
         raise OSError(28, "No space left on device")
 
-    monkeypatch.setattr(store, "write_halves", full)
+    monkeypatch.setattr(type(VECTORS), "compute", full)
     c.add(list(documents())[40:45])
     assert len(c) == 45
-    assert len(c.halves().missing()) == 1
+    assert missing(c) == [1]
+    monkeypatch.undo()
     assert c.like("flow-0", k=44)
 
 
 def test_damage_is_found(c):
-    [entry] = c.snapshot.derived(HALVES, model=c.snapshot.manifest.models[0].folder)
-    path = c.folder / DERIVED / entry.folder / "codes.npy"
-    data = bytearray(path.read_bytes())
-    data[-1] ^= 1
-    path.write_bytes(bytes(data))
-    c.refresh()
-    with pytest.raises(DamagedError, match="codes"):
-        c.like("flow-0")
-    with pytest.raises(DamagedError, match="codes"):
-        c.snapshot.check()
+    [artifact] = vectors(c)
+    path = c.snapshot.path_of(artifact.pack.file)
+    pack = c.snapshot.pack(artifact.pack)
+    for name in pack.names:
+        offset = pack._arrays[name][2]
+        data = bytearray(path.read_bytes())
+        data[offset] ^= 1
+        path.write_bytes(bytes(data))
+        fresh = lw.open(c.folder)
+        with pytest.raises(DamagedError, match=rf"{name} was altered"):
+            fresh.snapshot.check()
+        if name in ("scales", "shares", "words.sizes", "words.scales"):
+            with pytest.raises(DamagedError, match=rf"{name} was altered"):
+                fresh.like("flow-0", method="halves" if name != "shares" else "eq4")
+        else:
+            fresh.like("flow-0")
+        data[offset] ^= 1
+        path.write_bytes(bytes(data))
 
 
-def test_weights_are_stored_and_replaced(c):
-    for beta in (2.0, 0.25):
-        with Writer(c.folder) as writer:
-            store_weights(writer, Weights(1.0, beta, "learnt"))
-        assert open_halves(open_snapshot(c.folder)).weights == Weights(1.0, beta, "learnt")
+def test_weights_are_kept_with_the_model(c):
+    learnt = {"points": 1.0, "words": 0.25, "chosen": "learnt"}
+    [root] = [one for one in c.snapshot.manifest.artifacts if one.kind == "model"]
+    with Writer(c.folder) as writer:
+        writer.put(replace(root, about={**root.about, "weights": learnt}))
     c.refresh()
+    assert missing(c) == []
+    assert c.halves().weights.chosen == "learnt"
     assert c.ranker("halves").likeness.weights.words == 0.25
     assert c.ranker("halves(beta=3)").likeness.weights.words == 3
 
 
-def test_many_documents_are_found_by_an_index(c, monkeypatch):
+def test_large_segments_are_found_by_an_index(c, monkeypatch):
     pytest.importorskip("faiss")
-    monkeypatch.setattr(store, "_FEWEST_FOUND", 30)
+    monkeypatch.setattr(stored, "FEWEST_FOUND", 30)
     c.fit("lsi(topics=4)")
-    assert c.halves().finder is not None
+    [finder] = c.halves().finders
+    assert finder is not None
     c.add(list(documents())[40:45])
-    assert c.halves().finder[1] == [0]
+    assert [one is None for one in c.halves().finders] == [False, True]
     expected = c.like("flow-0", k=5, method="halves(depth=0)")
     assert [a.doc_id for a in c.like("flow-0", k=5)] == [a.doc_id for a in expected]
     c.add(list(documents())[45:60])
-    names = [segment.entry.name for segment in c.snapshot.segments]
-    assert len(c.halves().finder[1]) == len(names)
     found = c.like("flow-0", k=5, where="theme=wing")
     assert {answer.fields["theme"] for answer in found} == {"wing"}
+    c.merge()
+    assert [one is None for one in c.halves().finders] == [False]
+
+
+def test_joined_stored_and_computed_are_the_same_bits(c):
+    c.add(list(documents())[40:50])
+    c.delete(["flow-0", "heat-1"] if "heat-1" in c else ["flow-0"])
+    with Writer(c.folder, keep_up) as writer:
+        writer.merge()
+    c.refresh()
+    joined = c.halves().segments[0]
+    drop_vectors(c)
+    computed = c.halves().segments[0]
+    for a, b in zip((*joined.points, *joined[1:]), (*computed.points, *computed[1:]), strict=True):
+        assert a.dtype == b.dtype
+        assert np.array_equal(a, b)
 
 
 def test_the_same_bits_on_any_number_of_threads(tmp_path):

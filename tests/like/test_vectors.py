@@ -4,9 +4,11 @@ import numpy as np
 import pytest
 
 import likewise as lw
+from likewise.collection.pack import Memory
 from likewise.collection.snapshot import open_snapshot
 from likewise.errors import DamagedError, UsageError
 from likewise.like.store import Weights
+from likewise.models.stored import find_model
 from likewise.models.supplied import SuppliedModel, unit
 from likewise.models.vectors import hashes
 
@@ -276,32 +278,27 @@ def test_the_source_must_fit_the_configuration(c):
         c.fit_vectors("v")
 
 
-@pytest.mark.parametrize("file", ["vector-codes", "vector-keys", "vector-scales", "turn", "centre"])
-def test_damage_is_found(c, file):
-    [entry] = c.snapshot.manifest.models
-    path = c.folder / "models" / entry.folder / f"{file}.npy"
+def test_damage_is_found(c):
+    artifact = find_model(c.snapshot)
+    pack, path = c.snapshot.pack(artifact.pack), c.snapshot.path_of(artifact.pack.file)
     whole = path.read_bytes()
-    for data in (whole[:-1], whole[:-1] + bytes([whole[-1] ^ 1])):
-        path.write_bytes(data)
-        with pytest.raises(DamagedError, match=file):
+    for name in ("kept.codes", "kept.keys", "kept.scales", "turn", "centre"):
+        at = pack._arrays[name][2]
+        path.write_bytes(whole[:at] + bytes([whole[at] ^ 1]) + whole[at + 1 :])
+        with pytest.raises(DamagedError, match=name):
             lw.open(c.folder).like("d0")
-        with pytest.raises(DamagedError, match=file):
+        with pytest.raises(DamagedError, match=name):
             open_snapshot(c.folder).check()
 
 
-def test_sizes_that_do_not_agree_are_damage(c, monkeypatch):
-    """As where a file is too large to be read at once, and another's was put in its place."""
-    monkeypatch.setattr("likewise.models.store.check_content", lambda *_: None)
-    [entry] = c.snapshot.manifest.models
-    folder = c.folder / "models" / entry.folder
-    names = ["vector-codes", "vector-scales", "turn"]
-    for name in names:
-        path = folder / f"{name}.npy"
-        whole = path.read_bytes()
-        path.write_bytes((folder / "values.npy").read_bytes())
-        with pytest.raises(DamagedError, match=r"vector|turn"):
-            lw.open(c.folder).model()
-        path.write_bytes(whole)
+def test_sizes_that_do_not_agree_are_damage(c):
+    model = c.model()
+    for name in ("kept.codes", "kept.scales", "turn"):
+        arrays = Memory()
+        for key, values in model.arrays().items():
+            arrays.put(key, values[1:] if key == name else values)
+        with pytest.raises(DamagedError, match=name):
+            type(model).load("vectors", arrays, model.about())
 
 
 def test_hashes_are_for_good():

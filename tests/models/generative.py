@@ -4,7 +4,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from likewise.collection.snapshot import TermCounts
+from likewise.collection.records import TermCounts
 from likewise.models.bags import Bags, Vocabulary
 
 

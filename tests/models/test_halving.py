@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import likewise as lw
-from likewise.collection.snapshot import TermCounts
+from likewise.collection.records import TermCounts
 from likewise.models.halving import (
     power_of_idf,
     reciprocal_ranks,

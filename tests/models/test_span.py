@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from likewise.collection.snapshot import TermCounts
+from likewise.collection.records import TermCounts
 from likewise.errors import UsageError
 from likewise.models.bags import Vocabulary
 from likewise.models.priors import Priors

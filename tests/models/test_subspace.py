@@ -9,7 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import sparse
 
-from likewise.collection.snapshot import TermCounts, open_snapshot
+from likewise.collection.records import TermCounts
+from likewise.collection.snapshot import open_snapshot
 from likewise.collection.writer import build
 from likewise.errors import UsageError
 from likewise.models.bags import Vocabulary
@@ -345,8 +346,8 @@ def test_what_cannot_be_meant_is_refused():
         Scale(Vocabulary(np.arange(1), np.ones(1, np.int64), 1), "counts", 1.0)
 
 
-def newsgroups(data):
-    path = data / "20newsgroups" / "corpus.jsonl.gz"
+def newsgroups(real):
+    path = real("20newsgroups") / "corpus.jsonl.gz"
     with gzip.open(path, "rt", encoding="utf-8") as lines:
         for line in lines:
             record = json.loads(line)
@@ -354,10 +355,10 @@ def newsgroups(data):
             yield Document(record["id"], record["title"], record["text"], kind)
 
 
-def test_documents_of_the_same_group_are_found(data, tmp_path):
+def test_documents_of_the_same_group_are_found(real, tmp_path):
     """P@10 of a thousand test documents of any length, each against all others."""
-    kinds = [document.fields for document in newsgroups(data)]
-    build(tmp_path / "lw", newsgroups(data))
+    kinds = [document.fields for document in newsgroups(real)]
+    build(tmp_path / "lw", newsgroups(real))
     collection = open_snapshot(tmp_path / "lw")
     counts = collection.term_counts(collection.live_docs())
     model = fit_lsi(collection, LSI(power=1.0, topics=100))

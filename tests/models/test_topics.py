@@ -4,7 +4,7 @@ from generative import draw, term_counts
 from hypothesis import given
 from hypothesis import strategies as st
 
-from likewise.collection.snapshot import TermCounts
+from likewise.collection.records import TermCounts
 from likewise.models.triple import largest
 
 

@@ -13,9 +13,9 @@ import likewise as lw
 
 
 @pytest.fixture(scope="session")
-def theta(data, tmp_path_factory):
+def theta(real, tmp_path_factory):
     """Topics of 3000 real documents; one of them is empty, and its row zeros."""
-    with gzip.open(data / "20newsgroups" / "corpus.jsonl.gz") as file:
+    with gzip.open(real("20newsgroups") / "corpus.jsonl.gz") as file:
         documents = [orjson.loads(line) for line in itertools.islice(file, 3000)]
     folder = tmp_path_factory.mktemp("theta") / "news.lw"
     collection = lw.index(documents, to=folder, model=None)

@@ -7,6 +7,8 @@ import numpy as np
 from scipy.spatial.distance import cdist
 from scipy.special import rel_entr
 
+from likewise.collection.pack import open_pack, write_pack
+
 NAMES = ("hellinger", "js", "kl", "cosine", "inner", "euclidean")
 
 
@@ -81,8 +83,28 @@ def same(one, other):
     return all(a.dtype == b.dtype and np.array_equal(a, b) for a, b in zip(one, other, strict=True))
 
 
+def stored(finder, path):
+    """What a finder put into a file, mapped."""
+    with write_pack(path) as pack:
+        finder.save(pack)
+    return open_pack(path)
+
+
+def n_stored(pack):
+    """How many bytes the arrays of a pack have."""
+    return sum(pack.n_bytes(name) for name in pack.names)
+
+
+def altered(path, name, *, at=0.5, bits=0x55):
+    """Flip bits of a byte of an array, its place given as a share of its size."""
+    pack = open_pack(path)
+    content = bytearray(path.read_bytes())
+    content[pack._arrays[name][2] + int(at * (pack.n_bytes(name) - 1))] ^= bits
+    path.write_bytes(content)
+
+
 def is_mapped(array):
     """Whether an array's memory is that of a file."""
     while array is not None and not isinstance(array, mmap.mmap):
-        array = getattr(array, "base", None)
+        array = array.obj if isinstance(array, memoryview) else getattr(array, "base", None)
     return array is not None

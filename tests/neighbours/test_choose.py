@@ -7,6 +7,7 @@ import pytest
 from drawn import simplex
 
 from likewise import notation
+from likewise.collection.pack import Memory
 from likewise.errors import UsageError
 from likewise.neighbours import choose as module
 from likewise.neighbours.choose import METHODS, Auto, choose
@@ -114,11 +115,11 @@ def test_an_index_knows_what_was_chosen(large, faiss, tmp_path):
     assert open_neighbours(tmp_path / "index").method == neighbours.method
 
 
-def test_auto_is_no_index(tmp_path):
+def test_auto_is_no_index():
     with pytest.raises(UsageError, match="auto is no index"):
         Auto().build(points(SPARSE, n=10))
     with pytest.raises(UsageError, match="auto is no index"):
-        Auto().load(tmp_path, np.empty((0, 3), np.float32))
+        Auto().load(Memory(), np.empty((0, 3), np.float32))
     for recall in (0.0, 1.1, -1.0):
         with pytest.raises(UsageError, match="recall must be above 0 and at most 1"):
             Auto(recall=recall)

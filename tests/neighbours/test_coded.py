@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from drawn import stored
 
 from likewise.neighbours.coded import CodedPoints, decode, encode
 from likewise.neighbours.partitions import IVF
@@ -39,5 +40,4 @@ def test_lists_of_coded_points_are_those_of_plain_ones(pieces, tmp_path):
 
 
 def _again(finder, points, folder):
-    finder.save(folder)
-    return IVF(refine=4).load(folder, points)
+    return IVF(refine=4).load(stored(finder, folder / "pack"), points)

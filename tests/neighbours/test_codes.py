@@ -5,6 +5,7 @@ from itertools import pairwise
 
 import numpy as np
 import pytest
+from drawn import n_stored, stored
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -125,16 +126,17 @@ def test_proposals_are_the_same_however_they_are_asked_for():
 def test_saved_mapped_and_taken_over(tmp_path):
     points = simplex(700)
     finder = Codes().build(points[:500], seed=1)
-    finder.save(tmp_path)
-    mapped = Codes().load(tmp_path, points[:500])
+    pack = stored(finder, tmp_path / "pack")
+    mapped = Codes().load(pack, points[:500])
     assert mapped.n_bytes == finder.n_bytes
     assert same(mapped.propose(points[:50], 5), finder.propose(points[:50], 5))
-    stored = sum(path.stat().st_size - 128 for path in tmp_path.glob("*.npy"))
-    assert stored == finder.n_bytes
+    assert n_stored(pack) == finder.n_bytes
     grown = Codes().build(points, seed=2, origin=mapped)
     assert np.array_equal(codes_of(points, grown), codes_of(points, finder))
     with pytest.raises(UsageError, match="build it again"):
-        Codes().load(tmp_path, points)
+        Codes().load(pack, points)
+    with pytest.raises(UsageError, match="build it again"):
+        Codes(tables=29).load(pack, points[:500])
     with pytest.raises(UsageError, match="without an origin"):
         Codes(length=5).build(points, seed=0, origin=finder)
     with pytest.raises(UsageError, match="without an origin"):
@@ -145,8 +147,8 @@ def test_none_one_and_equal_points(tmp_path):
     none = Codes().build(np.empty((0, 8), np.float32), seed=0)
     queries = np.ones((3, 8), np.float32)
     assert none.propose(queries, 5).bounds.tolist() == [0, 0, 0, 0]
-    none.save(tmp_path)
-    assert len(Codes().load(tmp_path, np.empty((0, 8), np.float32)).propose(queries, 1).rows) == 0
+    loaded = Codes().load(stored(none, tmp_path / "pack"), np.empty((0, 8), np.float32))
+    assert len(loaded.propose(queries, 1).rows) == 0
     one = Codes().build(queries[:1], seed=0)
     assert one.propose(queries, 5).rows.tolist() == [0, 0, 0]
     assert one.propose(queries[:0], 5).bounds.tolist() == [0]

@@ -1,14 +1,17 @@
 """Vectors in, neighbours out: numbers, parts, masks, files."""
 
-import shutil
+import os
+import subprocess
+import sys
+import zipfile
 
 import numpy as np
-import orjson
 import pytest
 from drawn import NAMES, families, is_mapped, nearest_of, recall, reference, same, simplex
 from hypothesis import given
 from hypothesis import strategies as st
 
+from likewise.collection.pack import open_pack, write_pack
 from likewise.errors import DamagedError, FormatError, LikewiseError, StorageError, UsageError
 from likewise.neighbours import index
 from likewise.neighbours.index import Neighbours, build_neighbours
@@ -272,31 +275,53 @@ def test_a_radius_of_any_kind():
     assert scores.within(rows[:1], -0.01).numbers.size == (rows @ rows[0] >= 0.01).sum()
 
 
-def test_files_that_are_no_index(tmp_path):
+def test_what_is_there_and_is_no_index_stays(tmp_path):
     (tmp_path / "file").write_text("something")
+    (tmp_path / "empty").write_bytes(b"")
     (tmp_path / "folder").mkdir()
     (tmp_path / "folder" / "notes.txt").write_text("something")
+    (tmp_path / "nothing-in-it").mkdir()
+    with write_pack(tmp_path / "pack") as pack:
+        pack.put("gone", np.zeros(3, np.bool_))
     neighbours = scanned(families(9))
-    for name in ("file", "folder"):
-        with pytest.raises(UsageError, match="is no index of neighbours"):
-            neighbours.save(tmp_path / name)
-        with pytest.raises(UsageError, match="is no index of neighbours"):
-            open_neighbours(tmp_path / name)
+    for name, what in (
+        ("file", "another kind of file"),
+        ("empty", "another kind of file"),
+        ("folder", "a folder"),
+        ("nothing-in-it", "a folder"),
+        ("pack", "another kind of file"),
+    ):
+        for use in (neighbours.save, open_neighbours):
+            with pytest.raises(UsageError, match=f"{name} is no index of neighbours.*{what}"):
+                use(tmp_path / name)
     assert (tmp_path / "folder" / "notes.txt").read_text() == "something"
-    with pytest.raises(UsageError, match="is no index of neighbours"):
+    assert (tmp_path / "file").read_text() == "something"
+    with pytest.raises(UsageError, match="is no index of neighbours: there is nothing"):
         open_neighbours(tmp_path / "nothing")
+    with pytest.raises(UsageError, match="is no index of neighbours: there is nothing"):
+        open_neighbours(tmp_path / "file" / "index")
     with pytest.raises(StorageError):
         neighbours.save(tmp_path / "file" / "index")
 
 
-def test_what_an_interrupted_save_left_is_replaced(tmp_path):
-    rows = families(20)
-    for name in ("index.new", "index.old"):
-        (tmp_path / name / "part-0").mkdir(parents=True)
-        (tmp_path / name / "part-0" / "points.npy").write_bytes(b"half")
-    scanned(rows).save(tmp_path / "index")
-    assert [path.name for path in tmp_path.iterdir()] == ["index"]
-    assert len(open_neighbours(tmp_path / "index")) == 20
+def test_another_archive_is_not_replaced(tmp_path):
+    with zipfile.ZipFile(tmp_path / "archive", "w") as archive:
+        archive.writestr("notes.txt", "something")
+    before = (tmp_path / "archive").read_bytes()
+    with pytest.raises(UsageError, match=r"name another file, or remove what is there"):
+        scanned(families(9)).save(tmp_path / "archive")
+    with pytest.raises(LikewiseError):
+        open_neighbours(tmp_path / "archive")
+    assert (tmp_path / "archive").read_bytes() == before
+
+
+def test_a_folder_of_the_first_format_is_to_be_built_again(tmp_path):
+    (tmp_path / "index").mkdir()
+    (tmp_path / "index" / "neighbours.json").write_bytes(b"{}")
+    with pytest.raises(FormatError, match="an index of format 1, which was a folder; build it"):
+        open_neighbours(tmp_path / "index")
+    with pytest.raises(UsageError, match="an index of format 1, which was a folder"):
+        scanned(families(9)).save(tmp_path / "index")
 
 
 def test_points_are_mapped_and_may_be_saved_again_where_they_are(tmp_path):
@@ -309,31 +334,81 @@ def test_points_are_mapped_and_may_be_saved_again_where_they_are(tmp_path):
     again = open_neighbours(tmp_path / "deep" / "folder" / "index")
     assert len(again) == 39
     assert same(again.nearest(rows), opened.nearest(rows))
+    assert [path.name for path in (tmp_path / "deep" / "folder").iterdir()] == ["index"]
 
 
 @pytest.fixture
-def folder(tmp_path):
+def path(tmp_path):
     neighbours = scanned(families(100))
     neighbours.add(families(20, seed=1))
     neighbours.save(tmp_path / "index")
     return tmp_path / "index"
 
 
-def about_of(folder):
-    return orjson.loads((folder / "neighbours.json").read_bytes())
+def test_any_numpy_reads_the_file(path):
+    with np.load(path) as arrays:
+        assert arrays["0.points"].shape == (100, 60)
+        assert arrays["1.points"].shape == (20, 60)
+        assert not arrays["gone"].any()
 
 
-@pytest.mark.parametrize("content", [b"", b"{", b"[]", b"3", b"null", b"{}", b'{"format"', b"\xff"])
-def test_an_unreadable_description_is_damage(folder, content):
-    (folder / "neighbours.json").write_bytes(content)
-    with pytest.raises(DamagedError, match="build the index again"):
-        open_neighbours(folder)
+def test_a_save_that_fails_leaves_what_was_there(path, monkeypatch):
+    before = path.read_bytes()
+
+    def full(*_):
+        raise OSError(28, "No space left on device")
+
+    for name in ("likewise.collection.pack.Packer.put", "likewise.collection.pack.sync"):
+        with monkeypatch.context() as context:
+            context.setattr(name, full)
+            with pytest.raises(StorageError, match="the disk is full"):
+                scanned(families(9)).save(path)
+        assert path.read_bytes() == before
+        assert [file.name for file in path.parent.iterdir()] == ["index"]
 
 
-def test_another_format_is_said_to_be_one(folder):
-    (folder / "neighbours.json").write_bytes(orjson.dumps(about_of(folder) | {"format": 99}))
-    with pytest.raises(FormatError, match="an index of format 99; build it again"):
-        open_neighbours(folder)
+KILLED = """
+import os, sys
+import numpy as np
+from likewise.collection.pack import Packer
+from likewise.neighbours.index import build_neighbours
+close = Packer.close
+def killed(self):
+    if sys.argv[2] == "after":
+        close(self)
+    os._exit(9)
+Packer.close = killed
+build_neighbours(np.eye(4), method="scan").save(sys.argv[1])
+"""
+
+
+@pytest.mark.parametrize("when", ["before", "after"])
+def test_a_kill_while_it_is_replaced_loses_nothing(path, when):
+    before = path.read_bytes()
+    done = subprocess.run([sys.executable, "-c", KILLED, path, when], check=False, env=os.environ)
+    assert done.returncode == 9
+    assert path.read_bytes() == before
+    scanned(families(30)).save(path)
+    assert len(open_neighbours(path)) == 30
+
+
+def rewritten(path, change, drop=()):
+    """Write the same arrays with another description."""
+    old = open_pack(path)
+    about = {name: value for name, value in {**old.meta, **change}.items() if name not in drop}
+    with write_pack(path) as pack:
+        for name in old.names:
+            pack.put(name, old[name])
+        pack.note(**about)
+
+
+@pytest.mark.parametrize("version", [1, 99, None])
+def test_another_format_is_said_to_be_one(path, version):
+    rewritten(path, {"version": version})
+    with pytest.raises(FormatError, match=f"an index of format {version}; build it again"):
+        open_neighbours(path)
+    scanned(families(9)).save(path)
+    assert len(open_neighbours(path)) == 9
 
 
 @pytest.mark.parametrize(
@@ -345,40 +420,63 @@ def test_another_format_is_said_to_be_one(folder):
         {"parts": [100]},
         {"parts": [20, 100]},
         {"parts": [100, 20, 5]},
+        {"parts": [60, 60]},
         {"parts": 3},
         {"metric": "manhattan"},
         {"metric": "inner"},
         {"method": "annoy"},
         {"method": "lists"},
+        {"method": "tree"},
         {"method": 3},
-        {"files": {}} | {"parts": [60, 60]},
-        {"files": None},
-        {"files": {"gone.npy": [1]}},
-        {"files": {"nowhere.npy": [1, 2]}},
+        {"format": "another"},
     ],
     ids=str,
 )
-def test_a_description_that_does_not_fit_is_noticed(folder, change):
-    (folder / "neighbours.json").write_bytes(orjson.dumps(about_of(folder) | change))
+def test_a_description_that_does_not_fit_is_noticed(path, change):
+    rewritten(path, change)
     with pytest.raises(LikewiseError):
-        open_neighbours(folder)
+        open_neighbours(path)
 
 
-@pytest.mark.parametrize("key", ["metric", "method", "dimensions", "seed", "parts", "files"])
-def test_a_description_that_lacks_something_is_damage(folder, key):
-    about = about_of(folder)
-    del about[key]
-    (folder / "neighbours.json").write_bytes(orjson.dumps(about))
+@pytest.mark.parametrize("key", ["metric", "method", "dimensions", "seed", "parts"])
+def test_a_description_that_lacks_something_is_damage(path, key):
+    rewritten(path, {}, drop=[key])
     with pytest.raises(DamagedError, match="build the index again"):
-        open_neighbours(folder)
+        open_neighbours(path)
 
 
-def test_parts_that_were_exchanged_are_noticed(folder):
-    shutil.move(folder / "part-0", folder / "part-2")
-    shutil.move(folder / "part-1", folder / "part-0")
-    shutil.move(folder / "part-2", folder / "part-1")
-    with pytest.raises(DamagedError):
-        open_neighbours(folder)
+def test_a_file_that_was_cut_off_is_damage(path):
+    whole = path.read_bytes()
+    for end in (
+        *range(2, 100, 7),
+        *range(200, len(whole), 511),
+        *range(len(whole) - 99, len(whole)),
+    ):
+        path.write_bytes(whole[:end])
+        with pytest.raises(DamagedError, match="cut off"):
+            open_neighbours(path)
+
+
+def test_a_byte_altered_anywhere_crashes_nothing(path):
+    """The table of contents and every array but points are checked; what nothing reads is not."""
+    rows, whole, pack = families(5), path.read_bytes(), open_pack(path)
+    spans = {
+        name: range(entry[2], entry[2] + pack.n_bytes(name)) for name, entry in pack._arrays.items()
+    }
+    toc = range(whole.index(b'{"meta"'), whole.index(b"PK\x01\x02"))
+    for at in range(len(whole)):
+        if at in spans["0.points"] or at in spans["1.points"]:
+            continue
+        content = bytearray(whole)
+        content[at] ^= 0xFF
+        path.write_bytes(content)
+        try:
+            numbers = open_neighbours(path).nearest(rows, 3).numbers
+        except LikewiseError:
+            continue
+        assert at not in toc
+        assert at not in spans["gone"]
+        assert ((numbers >= -1) & (numbers < 120)).all()
 
 
 def test_an_index_may_be_made_empty_and_filled():
@@ -402,17 +500,3 @@ def test_what_cannot_be_built():
     with pytest.raises(UsageError, match="not a distribution"):
         build_neighbours(np.ones((3, 4)))
     assert len(build_neighbours(np.empty((0, 7)))) == 0
-
-
-def test_an_empty_folder_can_be_saved_into(tmp_path):
-    build_neighbours(np.eye(3), method="scan").save(tmp_path)
-    assert len(open_neighbours(tmp_path)) == 3
-
-
-def test_a_kill_between_the_steps_of_replacing_loses_nothing(tmp_path):
-    build_neighbours(np.eye(3), method="scan").save(tmp_path / "index")
-    (tmp_path / "index").rename(tmp_path / "index.old")
-    assert len(open_neighbours(tmp_path / "index")) == 3
-    build_neighbours(np.eye(4), method="scan").save(tmp_path / "index")
-    assert len(open_neighbours(tmp_path / "index")) == 4
-    assert [path.name for path in tmp_path.iterdir()] == ["index"]

@@ -2,11 +2,12 @@
 
 import numpy as np
 import pytest
-from drawn import families, is_mapped, recall, reference, rows_of, same, simplex
+from drawn import families, is_mapped, n_stored, recall, reference, rows_of, same, simplex, stored
 from hypothesis import given
 from hypothesis import strategies as st
 
-from likewise.errors import UsageError
+from likewise.collection.pack import BULK
+from likewise.errors import DamagedError, UsageError
 from likewise.neighbours import list_kernels as kernels
 from likewise.neighbours.list_kernels import (
     RECORDED,
@@ -336,14 +337,18 @@ def test_what_was_found_out_is_taken_over():
 def test_lists_are_mapped_as_they_were_written(tmp_path):
     points, queries = roots(2000), roots(20, seed=1)
     lists = Lists(reads=3000).build(points, seed=0)
-    lists.save(tmp_path)
-    again = Lists(reads=3000).load(tmp_path, points)
+    pack = stored(lists, tmp_path / "pack")
+    again = Lists(reads=3000).load(pack, points)
     assert isinstance(again, PairLists)
     assert again.tuned == lists.tuned
     assert same(again._arrays, lists._arrays)
     assert all(is_mapped(array) for array in again._arrays)
     assert same(again.propose(queries, 10), lists.propose(queries, 10))
-    assert again.n_bytes == lists.n_bytes > 0
+    assert again.n_bytes == lists.n_bytes == n_stored(pack) > 0
+    assert not BULK.intersection(pack.names)
+    for other in (points[:-1], points[:, :-1]):
+        with pytest.raises(DamagedError, match=r"lists: .* is shaped"):
+            Lists(reads=3000).load(pack, other)
 
 
 @pytest.mark.parametrize("n", [0, 1, 2, 15])

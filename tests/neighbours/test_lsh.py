@@ -5,6 +5,7 @@ from itertools import pairwise
 
 import numpy as np
 import pytest
+from drawn import n_stored, stored
 
 from likewise import notation
 from likewise.errors import UsageError
@@ -163,20 +164,19 @@ def test_proposals_are_the_same_however_they_are_asked_for(probes):
 def test_saved_and_mapped(tmp_path, config):
     points = simplex(700)
     finder = config.build(points, seed=1)
-    finder.save(tmp_path)
-    mapped = config.load(tmp_path, points)
+    pack = stored(finder, tmp_path / "pack")
+    mapped = config.load(pack, points)
     assert isinstance(mapped, LSHFinder)
     assert mapped.shape == finder.shape
     assert mapped.n_bytes == finder.n_bytes
     assert same(mapped.propose(points[:50], 5), finder.propose(points[:50], 5))
-    stored = sum(path.stat().st_size - 128 for path in tmp_path.glob("*.npy"))
-    assert stored == finder.n_bytes
+    assert n_stored(pack) == finder.n_bytes
     grown = config.build(simplex(900, seed=5), seed=2, origin=mapped)
     assert grown.functions is mapped.functions
     with pytest.raises(UsageError, match="build it again"):
-        config.load(tmp_path, points[1:])
+        config.load(pack, points[1:])
     with pytest.raises(UsageError, match="build it again"):
-        LSH(radius=0.5).load(tmp_path, points)
+        LSH(radius=0.5).load(pack, points)
 
 
 def test_functions_are_taken_over():
@@ -198,8 +198,8 @@ def test_none_one_and_equal_points(tmp_path, probes):
     none = config.build(np.empty((0, 8), np.float32), seed=0)
     queries = np.ones((3, 8), np.float32)
     assert none.propose(queries, 5).bounds.tolist() == [0, 0, 0, 0]
-    none.save(tmp_path)
-    assert len(config.load(tmp_path, np.empty((0, 8), np.float32)).propose(queries, 1).rows) == 0
+    loaded = config.load(stored(none, tmp_path / "pack"), np.empty((0, 8), np.float32))
+    assert len(loaded.propose(queries, 1).rows) == 0
     one = config.build(queries[:1], seed=0)
     assert one.propose(queries, 5).rows.tolist() == [0, 0, 0]
     assert one.propose(queries[:0], 5).bounds.tolist() == [0]

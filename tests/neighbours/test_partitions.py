@@ -1,5 +1,6 @@
 """Lists and graphs of faiss: what they find, and that they give the same bits anywhere."""
 
+import gc
 import os
 import subprocess
 import sys
@@ -8,8 +9,10 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from drawn import altered, n_stored, stored
 
 from likewise import notation
+from likewise.collection.pack import Memory, open_pack
 from likewise.errors import DamagedError, MissingExtra, UsageError
 from likewise.neighbours import partitions
 from likewise.neighbours.links import HNSW, GraphFinder
@@ -124,51 +127,55 @@ def test_the_same_bits_however_queries_are_split_and_on_any_thread(finder, queri
 
 
 def test_what_is_saved_is_what_is_loaded(finder, queries, tmp_path):
-    finder.save(tmp_path)
-    size = sum(path.stat().st_size for path in tmp_path.iterdir())
-    assert size == pytest.approx(finder.n_bytes, rel=0.25)
-    loaded = finder.config.load(tmp_path, finder.points)
+    pack = stored(finder, tmp_path / "pack")
+    assert n_stored(pack) == pytest.approx(finder.n_bytes, rel=0.25)
+    loaded = finder.config.load(pack, finder.points)
     assert same(loaded.propose(queries, 10), finder.propose(queries, 10))
     assert same(loaded.propose_within(queries, 0.6), finder.propose_within(queries, 0.6))
-    again = tmp_path / "again"
-    again.mkdir()
-    loaded.save(again)
-    assert (again / "index.faiss").read_bytes() == (tmp_path / "index.faiss").read_bytes()
+    again = stored(loaded, tmp_path / "again")
+    assert np.array_equal(again["faiss"], pack["faiss"])
+    # What it reads stays where it is, whoever else lets go of it.
+    del pack, again
+    gc.collect()
+    assert same(loaded.propose(queries, 10), finder.propose(queries, 10))
+
+
+def test_an_index_in_memory_is_read_as_one_in_a_file(finder, queries):
+    memory = Memory()
+    finder.save(memory)
+    loaded = finder.config.load(memory, finder.points)
+    assert same(loaded.propose(queries, 10), finder.propose(queries, 10))
 
 
 def test_a_graph_reads_the_points_where_they_are(tmp_path):
     points = clustered(300)
     finder = HNSW().build(points)
-    finder.save(tmp_path)
-    loaded = HNSW().load(tmp_path, points)
+    loaded = HNSW().load(stored(finder, tmp_path / "pack"), points)
     points[5] = 100.0
     for index in (finder.index, loaded.index):
         assert (index.storage.reconstruct(5) == 100.0).all()
 
 
 SCRIPT = """
-import hashlib, sys
+import hashlib
 import numpy as np
-from pathlib import Path
+from likewise.collection.pack import Memory
 from likewise.neighbours.links import HNSW
 from likewise.neighbours.partitions import IVF
 points = np.random.default_rng(0).standard_normal((40_000, 33)).astype(np.float32)
 for method, n in ((IVF(), 40_000), (HNSW(construction=20), 1000)):
     for seed in (1, 2):
-        folder = Path(sys.argv[1], f"{method.notation}{seed}")
-        folder.mkdir()
-        method.build(points[:n], seed=seed).save(folder)
-        print(hashlib.sha256((folder / "index.faiss").read_bytes()).hexdigest())
+        memory = Memory()
+        method.build(points[:n], seed=seed).save(memory)
+        print(hashlib.sha256(memory["faiss"]).hexdigest())
 """
 
 
-def test_the_same_bits_with_the_same_seed_on_any_number_of_threads(tmp_path):
+def test_the_same_bits_with_the_same_seed_on_any_number_of_threads():
     seen = []
     for threads in ("1", "4"):
-        folder = tmp_path / threads
-        folder.mkdir()
         done = subprocess.run(
-            [sys.executable, "-c", SCRIPT, str(folder)],
+            [sys.executable, "-c", SCRIPT],
             capture_output=True,
             text=True,
             check=True,
@@ -226,8 +233,7 @@ def test_more_probes_and_candidates_find_more(points, queries):
 def test_any_number_of_coordinates(method, width, tmp_path):
     points, queries = clustered(3000, width), clustered(20, width, seed=1)
     finder = method.build(points, seed=0)
-    finder.save(tmp_path)
-    for either in (finder, method.load(tmp_path, points)):
+    for either in (finder, method.load(stored(finder, tmp_path / "pack"), points)):
         for query, rows in zip(queries, rows_of(either.propose(queries, 5)), strict=True):
             far = np.sort(squares(points, query))
             assert np.median(np.sort(squares(points[rows], query))[:5] - far[:5]) < 1e-6
@@ -238,8 +244,8 @@ def test_any_number_of_coordinates(method, width, tmp_path):
 def test_few_points(method, n, tmp_path):
     points, queries = clustered(n), clustered(3, seed=1)
     finder = method.build(points, seed=0)
-    finder.save(tmp_path)
-    for either in (finder, method.load(tmp_path, points), method.build(points, origin=None)):
+    loaded = method.load(stored(finder, tmp_path / "pack"), points)
+    for either in (finder, loaded, method.build(points, origin=None)):
         assert [len(rows) for rows in rows_of(either.propose(queries, 100))] == [n] * 3
         assert [len(rows) for rows in rows_of(either.propose_within(queries, 9.0))] == [n] * 3
         assert either.propose(queries[:0], 5).bounds.tolist() == [0]
@@ -263,38 +269,48 @@ def test_what_does_not_fit_is_said(method, tmp_path):
     finder = method.build(points, seed=0)
     with pytest.raises(UsageError, match="48 coordinates"):
         finder.propose(points[:, :40], 3)
-    finder.save(tmp_path)
+    pack = stored(finder, tmp_path / "pack")
     with pytest.raises(UsageError, match=r"\(1200, 48\), not \(1100, 48\)"):
-        method.load(tmp_path, points[:1100])
+        method.load(pack, points[:1100])
     with pytest.raises(UsageError, match=r"\(1200, 48\), not \(1200, 47\)"):
-        method.load(tmp_path, points[:, :47])
+        method.load(pack, points[:, :47])
     other = IVF() if isinstance(method, HNSW) else HNSW()
     with pytest.raises(DamagedError, match="build it again"):
-        other.load(tmp_path, points)
+        other.load(pack, points)
 
 
 @each_method
-def test_damage_is_noticed(method, tmp_path):
-    points = clustered(1200)
-    method.build(points, seed=0).save(tmp_path)
-    path = tmp_path / "index.faiss"
-    whole = path.read_bytes()
-    for damaged in (b"", whole[:-1], whole[:100], whole[:50] + b"\xff" + whole[51:]):
-        path.write_bytes(damaged)
-        with pytest.raises(DamagedError):
-            method.load(tmp_path, points)
-    path.unlink()
-    with pytest.raises(DamagedError, match=r"index\.faiss: missing"):
-        method.load(tmp_path, points)
-    path.write_bytes(whole)
-    assert isinstance(method.load(tmp_path, points), ListsFinder | GraphFinder)
-    for about in (b"", b"{", b"[]", b'{"points": [1200, 48]}', b'{"points": 3, "seal": 4}'):
-        (tmp_path / "faiss.json").write_bytes(about)
+def test_damage_is_noticed_before_it_is_read(method, tmp_path):
+    points, path = clustered(1200), tmp_path / "pack"
+    finder = method.build(points, seed=0)
+    for at in (0.0, 0.01, 0.3, 0.7, 1.0):
+        stored(finder, path)
+        altered(path, "faiss", at=at)
+        with pytest.raises(DamagedError, match=r"pack: faiss was altered \(checksum\)"):
+            method.load(open_pack(path), points)
+    assert isinstance(method.load(stored(finder, path), points), ListsFinder | GraphFinder)
+
+
+@each_method
+def test_what_is_no_index_is_said_to_be_none(method):
+    points, whole = clustered(1200), Memory()
+    method.build(points, seed=0).save(whole)
+    data, about = whole["faiss"], {"points": [1200, 48]}
+    for content, values in (
+        (data[:0], about),
+        (data[:-1], about),
+        (data[:100], about),
+        (data[100:], about),
+        (data, {}),
+        (data, {"points": 3}),
+        (None, about),
+    ):
+        memory = Memory()
+        memory.note(**values)
+        if content is not None:
+            memory.put("faiss", content)
         with pytest.raises(DamagedError, match="not a readable index"):
-            method.load(tmp_path, points)
-    (tmp_path / "faiss.json").unlink()
-    with pytest.raises(DamagedError):
-        method.load(tmp_path, points)
+            method.load(memory, points)
 
 
 def test_settings_that_make_no_sense():

@@ -4,12 +4,15 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from drawn import altered, is_mapped, n_stored, stored
 from hypothesis import given
 from hypothesis import strategies as st
 from scipy.spatial import cKDTree
 
 from likewise import notation
+from likewise.collection.pack import Memory, open_pack
 from likewise.errors import DamagedError, UsageError
+from likewise.neighbours.scan import Scan
 from likewise.neighbours.tree import Tree
 from likewise.neighbours.tree_kernels import (
     cut_at,
@@ -193,10 +196,10 @@ def test_splitting_queries_and_saving_change_nothing(tmp_path):
     points, queries = sparse_points(2000), sparse_points(20, seed=3)
     config = Tree(leaf=5, epsilon=0.5)
     finder = config.build(points)
-    finder.save(tmp_path)
-    assert finder.n_bytes < sum(path.stat().st_size for path in tmp_path.iterdir())
-    loaded = config.load(tmp_path, points)
-    assert isinstance(loaded.tree.rows.base, np.memmap)
+    pack = stored(finder, tmp_path / "pack")
+    assert finder.n_bytes == n_stored(pack)
+    loaded = config.load(pack, points)
+    assert all(is_mapped(array) for array in loaded.tree)
     for first, second in [
         (finder.propose(queries, 7), loaded.propose(queries, 7)),
         (finder.propose_within(queries, 0.8), loaded.propose_within(queries, 0.8)),
@@ -213,8 +216,7 @@ def test_splitting_queries_and_saving_change_nothing(tmp_path):
 def test_few_points(n, tmp_path):
     points = sparse_points(3)[:n]
     finder = Tree().build(points, seed=1, origin=Tree().build(points))
-    finder.save(tmp_path)
-    for tree in (finder, Tree().load(tmp_path, points)):
+    for tree in (finder, Tree().load(stored(finder, tmp_path / "pack"), points)):
         assert [sorted(rows) for rows in rows_of(tree.propose(sparse_points(2), 5))] == [
             list(range(n))
         ] * 2
@@ -233,33 +235,35 @@ def test_what_does_not_fit_is_said(tmp_path):
     finder = Tree().build(points)
     with pytest.raises(UsageError, match="40"):
         finder.propose(points[:, :7], 3)
-    finder.save(tmp_path)
+    pack = stored(finder, tmp_path / "pack")
     with pytest.raises(DamagedError, match="not a tree of 29 points"):
-        Tree().load(tmp_path, points[:29])
+        Tree().load(pack, points[:29])
     with pytest.raises(DamagedError, match="of 39 coordinates"):
-        Tree().load(tmp_path, points[:, :39])
-    (tmp_path / "dims.npy").unlink()
-    with pytest.raises(DamagedError, match=r"dims\.npy: missing"):
-        Tree().load(tmp_path, points)
+        Tree().load(pack, points[:, :39])
+    with pytest.raises(DamagedError, match="there is no array rows"):
+        Tree().load(stored(Scan().build(points), tmp_path / "pack"), points)
 
 
 @pytest.mark.parametrize("name", ["rows", "leaves", "dims", "children", "edges", "box"])
-def test_altered_files_never_lead_a_search_astray(name, tmp_path):
-    points = sparse_points(300)
+def test_altered_arrays_never_lead_a_search_astray(name, tmp_path):
+    points, path = sparse_points(300), tmp_path / "pack"
     finder = Tree(leaf=4).build(points)
-    finder.save(tmp_path)
-    path = tmp_path / f"{name}.npy"
-    path.write_bytes(path.read_bytes()[:-3])
-    with pytest.raises(DamagedError):
-        Tree(leaf=4).load(tmp_path, points)
+    stored(finder, path)
+    altered(path, name)
+    with pytest.raises(DamagedError, match=f"{name} was altered"):
+        Tree(leaf=4).load(open_pack(path), points)
+    array = getattr(finder.tree, name)
+    wrong = [array[:-1], np.append(array, 0), array.astype(np.float64)]
     if name not in ("edges", "box"):
         for value in (-(2**31), 2**31 - 1):
-            finder.save(tmp_path)
-            content = bytearray(path.read_bytes())
-            content[140:144] = np.int32(value).tobytes()
-            path.write_bytes(content)
-            with pytest.raises(DamagedError):
-                Tree(leaf=4).load(tmp_path, points)
+            wrong.append(array.copy())
+            wrong[-1][3] = value
+    for other in wrong:
+        memory = Memory()
+        finder.save(memory)
+        memory.put(name, other)
+        with pytest.raises(DamagedError, match="not a tree of 300 points"):
+            Tree(leaf=4).load(memory, points)
 
 
 def test_it_is_written_as_it_is_read():

@@ -20,14 +20,15 @@ def as_documents(texts, first=0):
     return [Document(f"d{i}", "", " ".join(terms)) for i, terms in enumerate(texts, first)]
 
 
-def fill(folder, texts, *, pieces=1, analysis=PLAIN, deleted=()):
-    """Make a collection of as many segments as pieces, with numbered documents."""
+def fill(folder, texts, *, pieces=1, cuts=(), analysis=PLAIN, deleted=()):
+    """Make a collection of numbered documents: of as many segments as pieces, or cut there."""
     create(folder, analysis)
     step = -(-len(texts) // pieces) or 1
+    firsts = [0, *cuts] if cuts else list(range(0, len(texts), step))
     with Writer(folder) as writer:
         writer._merge = lambda *_: None
-        for first in range(0, len(texts), step):
-            batch = as_documents(texts[first : first + step], first)
+        for first, last in zip(firsts, [*firsts[1:], len(texts)], strict=False):
+            batch = as_documents(texts[first:last], first)
             writer.add(batch, resources=Resources(threads=1))
         if deleted:
             writer.delete([f"d{i}" for i in deleted])
@@ -50,6 +51,12 @@ class Corpus:
         self.n_tokens = sum(self.lengths)
         self.doc_freqs = Counter(term for counts in self.counts for term in counts)
         self.term_freqs = Counter(term for terms in texts for term in terms)
+
+
+@pytest.fixture(autouse=True)
+def unsynced(monkeypatch):
+    """Leave out waiting for the disk, where tests make hundreds of collections."""
+    monkeypatch.setattr("os.fsync", lambda handle: None)
 
 
 @pytest.fixture

@@ -2,23 +2,30 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-import likewise as lw
+from likewise.collection.snapshot import open_snapshot
+from likewise.collection.writer import Writer, build
 from likewise.errors import UsageError
+from likewise.records import Document
+from likewise.retrieve.filters import Filter, allowed_docs
+from likewise.retrieve.models import BM25
+from likewise.retrieve.search import Retriever
 
-DOCUMENTS = [
-    {"id": "a", "text": "word", "year": 1990, "kind": "red", "tags": ["x", "y"], "open": True},
-    {"id": "b", "text": "word", "year": 2000.5, "kind": "blue|green", "tags": ["y"], "open": False},
-    {"id": "c", "text": "word", "kind": "red", "year": "unknown"},
-    {"id": "d", "text": "word", "year": -3},
-]
+FIELDS = {
+    "a": {"year": 1990, "kind": "red", "tags": ["x", "y"], "open": True},
+    "b": {"year": 2000.5, "kind": "blue|green", "tags": ["y"], "open": False},
+    "c": {"kind": "red", "year": "unknown"},
+    "d": {"year": -3},
+}
+DOCUMENTS = [Document(doc_id, text="word", fields=fields) for doc_id, fields in FIELDS.items()]
 
 
 @pytest.fixture(scope="module")
 def collection(tmp_path_factory):
     folder = tmp_path_factory.mktemp("filters") / "c.lw"
-    c = lw.index(DOCUMENTS[:2], to=folder)
-    c.add(DOCUMENTS[2:])
-    return c
+    build(folder, DOCUMENTS[:2])
+    with Writer(folder) as writer:
+        writer.add(DOCUMENTS[2:])
+    return open_snapshot(folder)
 
 
 @pytest.mark.parametrize(
@@ -51,19 +58,20 @@ def collection(tmp_path_factory):
     ],
 )
 def test_conditions(collection, where, expected):
-    found = collection.search("word", method="bm25", where=where)
-    assert sorted(answer.doc_id for answer in found) == list(expected)
+    allowed = allowed_docs(collection, [where] if isinstance(where, str) else where)
+    [found] = Retriever(collection, BM25()).rank([{"word": 1.0}], allowed=allowed)
+    assert sorted(collection.doc_ids(found.docs)) == list(expected)
 
 
 def test_a_field_that_no_document_has_is_an_error_that_lists_the_fields(collection):
     with pytest.raises(UsageError, match="'colour'; the fields are kind, open, tags, year"):
-        collection.search("word", where="colour=red")
+        allowed_docs(collection, ["colour=red"])
 
 
 @pytest.mark.parametrize("text", ["", "year", "=3", "year>1|2"])
 def test_what_is_no_condition_is_an_error(text):
     with pytest.raises(UsageError, match="filter"):
-        lw.Filter.read(text)
+        Filter.read(text)
 
 
 @given(
@@ -79,8 +87,8 @@ def test_what_is_no_condition_is_an_error(text):
     ),
 )
 def test_what_prints_reads_back(field, operator, values):
-    condition = lw.Filter(field, operator, tuple(values))
-    again = lw.Filter.read(str(condition))
+    condition = Filter(field, operator, tuple(values))
+    again = Filter.read(str(condition))
     assert (again.field, again.operator) == (field, operator)
     assert again.values == tuple(values) or str(again) == str(condition).rstrip()
 
@@ -89,7 +97,7 @@ def test_what_prints_reads_back(field, operator, values):
 @given(st.text())
 def test_any_text_reads_or_is_a_usage_error(text):
     try:
-        condition = lw.Filter.read(text)
+        condition = Filter.read(text)
     except UsageError:
         return
     assert condition.field

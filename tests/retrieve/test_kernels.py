@@ -5,18 +5,19 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from likewise.collection.postings import Postings
+from likewise.collection.postings import PAIRS_FROM, Bounds, Postings
 from likewise.retrieve.best import NO_ANSWER, key_of, push, score_of, unpack
 from likewise.retrieve.impacts import add_impacts, best_impact, impact, large_count
 from likewise.retrieve.kernels import GROUP, find_above, lower_bound, make_workspace
 from likewise.retrieve.models import (
     BM25_IMPACT,
+    COUNT_IMPACT,
     DIRICHLET_IMPACT,
     JELINEK_MERCER_IMPACT,
     TFIDF_IMPACT,
 )
 
-KINDS = [BM25_IMPACT, TFIDF_IMPACT, DIRICHLET_IMPACT, JELINEK_MERCER_IMPACT]
+KINDS = [BM25_IMPACT, TFIDF_IMPACT, DIRICHLET_IMPACT, JELINEK_MERCER_IMPACT, COUNT_IMPACT]
 singles = st.floats(width=32, allow_nan=False, allow_infinity=False)
 
 
@@ -82,12 +83,11 @@ def made_postings(generator, n_docs, df):
     large = np.flatnonzero(true >= 255)
     postings = Postings(
         terms=np.zeros(1, np.uint32),
-        term_freqs=np.array([true.sum()], np.uint32),
-        entry_bounds=np.array([0, 1], np.uint32),
-        entry_blocks=np.zeros(1, np.uint16),
-        starts=np.array([0, df], np.uint32),
+        heads=np.array([[0, df, true.sum(), 255], [1, 0, 0, 0]], np.uint32),
+        entries=np.array([255, df << 32], np.uint64),
         docs=docs,
         counts=np.minimum(true, 255).astype(np.uint8),
+        impacts=np.full(df, 255, np.uint8),
         large_at=large.astype(np.uint32),
         large_counts=true[large].astype(np.uint32),
     )
@@ -112,7 +112,23 @@ def test_add_impacts_is_add_at(kind, df):
     expected = np.zeros(1000, np.float32)
     np.add.at(expected, postings.docs, weight * each)
     np.testing.assert_array_equal(scores, expected)
-    assert best_impact(postings, 0, norms, (kind, norms), factor) == each.max()
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_the_best_of_few_postings_is_their_largest(kind):
+    norms = np.random.default_rng(1).random(1000).astype(np.float32) + np.float32(0.1)
+    factor = np.float32(0.3)
+    nothing = Bounds(*(np.empty(0, t) for t in (np.uint32, np.uint32, np.uint8, np.uint16)))
+    bounding = (nothing, np.empty(0, np.float32), np.empty(0, np.float32))
+    for df in (1, 40, PAIRS_FROM - 1):
+        postings, true = made_postings(np.random.default_rng(df), 1000, df)
+        # A large count is taken for the largest.
+        most = np.where(true >= 255, max(true.max(), 255), true)
+        each = [
+            impact(kind, np.float32(count), norms[doc], factor)
+            for doc, count in zip(postings.docs, most, strict=True)
+        ]
+        assert best_impact(postings, 0, norms, (kind, norms), factor, bounding) == max(each)
 
 
 def test_impacts_by_hand():

@@ -2,9 +2,11 @@ import math
 
 import numpy as np
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from likewise.collection.snapshot import open_snapshot
+from likewise.collection.writer import build
 from likewise.errors import UsageError
 from likewise.evaluate import Run, evaluate, read_qrels, read_queries
 from likewise.retrieve.models import (
@@ -18,6 +20,8 @@ from likewise.retrieve.models import (
     read_model,
 )
 from likewise.retrieve.search import Retriever
+from likewise.sources import open_source
+from likewise.text.analysis import Analysis
 
 LETTERS = list("abcdefgh")
 texts = st.lists(st.lists(st.sampled_from(LETTERS), max_size=12), min_size=1, max_size=12)
@@ -74,7 +78,7 @@ def cosine(corpus, query, counts):
     return dot / math.hypot(*left.values()) / math.hypot(*right.values())
 
 
-@settings(max_examples=150, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=150)
 @given(texts=texts, query=queries, model=models)
 def test_scores_are_those_of_the_definition(made_for_a_while, count, texts, query, model):
     corpus = count(texts)
@@ -166,14 +170,9 @@ def test_bm25_is_that_of_bm25s_on_made_documents(make):
     check_against_bm25s(collection, texts, queries, k1=0.9, b=0.4)
 
 
-def test_bm25_is_that_of_bm25s_on_a_real_collection(data, tmp_path):
-    import likewise as lw
-    from likewise.text.analysis import Analysis
-
+def test_bm25_is_that_of_bm25s_on_a_real_collection(real, tmp_path):
     plain = Analysis(title_weight=1)
-    lw.index(data / "cran" / "corpus.jsonl", to=tmp_path / "cran.lw", analysis=plain, model=None)
-    from likewise.collection.snapshot import open_snapshot
-
+    build(tmp_path / "cran.lw", open_source(real("cran") / "corpus.jsonl"), analysis=plain)
     collection = open_snapshot(tmp_path / "cran.lw")
     texts = []
     for doc in range(collection.n_docs):
@@ -181,7 +180,7 @@ def test_bm25_is_that_of_bm25s_on_a_real_collection(data, tmp_path):
         texts.append(collection.analyzer.terms(f"{document.title}\n\n{document.text}"))
     queries = [
         sorted(set(collection.analyzer.terms(query.text)))
-        for query in read_queries(data / "cran" / "queries.jsonl")[:80]
+        for query in read_queries(real("cran") / "queries.jsonl")[:80]
     ]
     check_against_bm25s(collection, texts, queries, k1=1.5, b=0.65)
 
@@ -201,20 +200,17 @@ def check_against_bm25s(collection, texts, queries, *, k1, b):
 @pytest.mark.parametrize(
     ("name", "floor"), [("cran", 0.307), ("cisi", 0.219), ("cacm", 0.352), ("med", 0.528)]
 )
-def test_mean_average_precision_on_real_collections(data, tmp_path, name, floor):
-    import likewise as lw
-    from likewise.collection.snapshot import open_snapshot
-
-    lw.index(data / name / "corpus.jsonl", to=tmp_path / "c.lw")
+def test_mean_average_precision_on_real_collections(real, tmp_path, name, floor):
+    build(tmp_path / "c.lw", open_source(real(name) / "corpus.jsonl"))
     collection = open_snapshot(tmp_path / "c.lw")
-    queries = read_queries(data / name / "queries.jsonl")
+    queries = read_queries(real(name) / "queries.jsonl")
     counted = [collection.analyzer.counts(query.text) for query in queries]
     run = Run("bm25")
     found = Retriever(collection, BM25(1.5, 0.65)).rank(counted, k=1000)
     for query, ranking in zip(queries, found, strict=True):
         ids = collection.doc_ids(ranking.docs)
         run.add(query.qid, list(zip(ids, ranking.scores.tolist(), strict=True)))
-    scores = evaluate(run, read_qrels(data / name / "qrels.txt"), measures="AP")
+    scores = evaluate(run, read_qrels(real(name) / "qrels.txt"), measures="AP")
     assert round(scores.means["AP"], 3) >= floor
 
 

@@ -2,7 +2,7 @@ import math
 
 import numpy as np
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from likewise.collection.postings import BLOCK
@@ -15,7 +15,6 @@ MODELS = [
     *(BM25(), BM25(1.5, 0.65), BM25(0.0, 0.5), QueryLikelihood(50), JelinekMercer(), TFIDF()),
     InnerProduct(),
 ]
-IN_A_FIXTURE = [HealthCheck.function_scoped_fixture]
 
 
 def zipf_texts(seed, n_docs, *, n_words=60, longest=30):
@@ -55,7 +54,7 @@ def by_id(collection, rankings):
     ]
 
 
-@settings(max_examples=60, suppress_health_check=IN_A_FIXTURE)
+@settings(max_examples=60)
 @given(
     seed=st.integers(0, 10**6),
     n_docs=st.integers(1, 500),

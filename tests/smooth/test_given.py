@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import sparse
 from threadpoolctl import threadpool_limits
@@ -10,7 +10,9 @@ from threadpoolctl import threadpool_limits
 import likewise as lw
 from likewise.collection.snapshot import open_snapshot
 from likewise.collection.writer import Writer
+from likewise.derived.keeping import keep_up
 from likewise.errors import DamagedError, UsageError
+from likewise.models.stored import SMOOTH, find_model, store_model
 from likewise.models.vectors import read_vectors
 from likewise.records import Document
 from likewise.retrieve.models import BM25
@@ -22,7 +24,7 @@ from likewise.smooth.gram import fit_gram
 from likewise.smooth.search import RowSearch
 from likewise.smooth.space import KLSA
 from likewise.smooth.stage import Smooth, Smoothing
-from likewise.smooth.store import StoredRows, find_kernel, keep_up_rows, open_rows, save_space
+from likewise.smooth.store import StoredRows, open_rows
 from likewise.stages.retrieval import Retrieve
 
 N = 60
@@ -86,7 +88,7 @@ def test_features_give_the_rows_of_their_matrix(make, draw, dense, features, axe
         )
 
 
-@settings(max_examples=12, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=12)
 @given(
     seed=st.integers(0, 10**6),
     rank=st.integers(1, 10),
@@ -202,14 +204,12 @@ def test_features_have_the_same_bits_on_any_number_of_threads(make, draw, featur
 
 
 def stored(collection, space):
-    with Writer(collection.folder) as writer:
-        save_space(writer, space)
-        keep_up_rows(writer)
+    store_model(collection, space)
     return open_snapshot(collection.folder)
 
 
 def grown(collection, texts, fields, deleted):
-    with Writer(collection.folder) as writer:
+    with Writer(collection.folder, keep_up) as writer:
         writer.add(
             [
                 Document(f"n{i}", "", " ".join(terms), field)
@@ -218,7 +218,6 @@ def grown(collection, texts, fields, deleted):
         )
         writer.delete(deleted)
         writer.merge()
-        keep_up_rows(writer)
     return open_snapshot(collection.folder)
 
 
@@ -235,7 +234,10 @@ def test_given_rows_outlive_merges_and_later_documents_have_them_from_a_field(
     before = open_rows(collection).of(np.arange(50))
     now = grown(collection, texts[50:], fields[50:], ["d3"])
     rows = open_rows(now)
-    assert (rows.missing(), rows.space.name, rows.space.field) == ([], "own", field)
+    assert (rows.space.name, rows.space.field) == ("own", field)
+    assert len(now.artifacts("vectors")) == 1
+    # What was kept of a document that is gone went with it.
+    assert len(rows.space.kept.keys) == (0 if field else len(space.kept.keys) - 1)
     docs = now.find_docs([f"d{i}" for i in range(50) if i != 3])
     np.testing.assert_allclose(rows.of(docs), np.delete(before, 3, axis=0), rtol=1e-6)
     new = rows.of(now.find_docs([f"n{i}" for i in range(10)]))
@@ -273,11 +275,10 @@ def test_a_given_model_is_loaded_as_it_was_saved(make, draw):
     rows = space.document_rows(collection, docs)
     assert np.array_equal(loaded.document_rows(collection, docs), rows)
     np.testing.assert_allclose(open_rows(collection).of(docs), rows, rtol=1e-6)
-    entry = find_kernel(collection)
-    path = collection.folder / "models" / entry.folder / "keys.npy"
+    path = collection.path_of(find_model(collection, role=SMOOTH).pack.file)
     path.write_bytes(path.read_bytes()[:-8])
     with pytest.raises(DamagedError):
-        open_rows(collection)
+        open_rows(open_snapshot(collection.folder))
 
 
 @pytest.mark.parametrize(

@@ -4,7 +4,7 @@ import itertools
 
 import numpy as np
 import pytest
-from hypothesis import HealthCheck, assume, given, settings
+from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 import likewise as lw
@@ -73,7 +73,7 @@ def test_scores_are_those_of_the_dense_formula(make, dense, kernel):
 
 
 @pytest.mark.parametrize("kernel", KERNELS)
-@settings(max_examples=10, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=10)
 @given(data=st.data(), texts=corpora(), query=st.lists(st.sampled_from(LETTERS), min_size=1))
 def test_scores_of_any_corpus_are_those_of_the_dense_formula(
     made_for_a_while, dense, kernel, data, texts, query

@@ -3,39 +3,47 @@
 import numpy as np
 import pytest
 
-from likewise.collection.snapshot import DERIVED, MODELS, open_snapshot
+from likewise.collection.snapshot import open_snapshot
 from likewise.collection.writer import Writer
+from likewise.derived.keeping import keep_up
+from likewise.derived.store import derived_of
 from likewise.errors import DamagedError, UsageError
 from likewise.models.fitting import fit_model
-from likewise.models.store import load_model, save_model
+from likewise.models.stored import (
+    SMOOTH,
+    VECTORS,
+    drop_model,
+    find_model,
+    load_model,
+    models_for,
+    store_model,
+)
 from likewise.models.subspace import LSI
 from likewise.neighbours.coded import encode
 from likewise.records import Document
 from likewise.smooth.space import KLSA, fit_space
-from likewise.smooth.store import (
-    ROWS,
-    StoredRows,
-    find_kernel,
-    keep_up_rows,
-    open_rows,
-    save_space,
-    store_rows,
-    stored_kernels,
-)
+from likewise.smooth.store import StoredRows, open_rows
 
 
-def fitted(collection, *, rows=True, **options):
+def fitted(collection, **options):
     """Fit a model and store it; give the collection as it is then."""
     space = fit_space(collection, KLSA(axes=8), threads=1, **options)
-    with Writer(collection.folder) as writer:
-        save_space(writer, space)
-        if rows:
-            store_rows(writer, space.name)
+    store_model(collection, space)
     return open_snapshot(collection.folder)
 
 
-def add(collection, texts, name="n"):
-    with Writer(collection.folder) as writer:
+def missing(collection, name="klsa"):
+    derived = derived_of(collection)
+    segments = range(len(collection.segments))
+    return [i for i in segments if not derived.is_stored("vectors", name, i)]
+
+
+def find_kernel(collection):
+    return find_model(collection, role=SMOOTH)
+
+
+def add(collection, texts, name="n", derive=None):
+    with Writer(collection.folder, derive) as writer:
         writer._merge = lambda *_: None
         writer.add([Document(f"{name}{i}", "", " ".join(terms)) for i, terms in enumerate(texts)])
     return open_snapshot(collection.folder)
@@ -44,8 +52,7 @@ def add(collection, texts, name="n"):
 def test_a_model_is_loaded_as_it_was_saved(make, draw):
     collection = make(draw(40))
     space = fit_space(collection, KLSA(axes=8, kernel="ql(mu=10)"), name="mine", threads=1)
-    with Writer(collection.folder) as writer:
-        save_space(writer, space)
+    store_model(collection, space)
     now = open_snapshot(collection.folder)
     loaded = open_rows(now).space
     assert (loaded.name, loaded.kernel, loaded.n_axes) == ("mine", space.kernel, 8)
@@ -61,15 +68,14 @@ def test_a_model_is_loaded_as_it_was_saved(make, draw):
 def test_stored_rows_are_those_worked_out(make, draw):
     collection = fitted(make(draw(90), pieces=3, deleted=[2, 40]))
     stored = open_rows(collection)
-    assert stored.missing() == []
+    assert missing(collection) == []
     made = StoredRows(collection, stored.space)
-    assert made.missing() == [0, 1, 2]
     for one, other in zip(stored.segments, made.segments, strict=True):
         assert np.array_equal(one.codes, other.codes)
         assert np.array_equal(one.scales, other.scales)
     docs = np.array([80, 3, 2, 41, 0])
     assert np.array_equal(stored.of(docs), made.of(docs))
-    exact = StoredRows(collection, stored.space, stored.entry, exact=True)
+    exact = StoredRows(collection, stored.space, stored.artifact, exact=True)
     rows = stored.space.document_rows(collection, docs)
     assert np.array_equal(exact.of(docs), rows)
     lengths = np.linalg.norm(rows, axis=1)
@@ -81,25 +87,18 @@ def test_documents_that_are_added_and_merged_are_kept_up_with(make, draw):
     texts = draw(120)
     collection = add(fitted(make(texts[:60])), texts[60:])
     stored = open_rows(collection)
-    assert stored.missing() == [1]
+    assert missing(collection) == [1]
     before = stored.of(np.arange(120))
-    told = []
-    with Writer(collection.folder) as writer:
-        keep_up_rows(writer, watch=told.append)
-    assert sum(told) == 60
-    collection = open_snapshot(collection.folder)
-    assert open_rows(collection).missing() == []
-    assert np.array_equal(open_rows(collection).of(np.arange(120)), before)
-    with Writer(collection.folder) as writer:
+    with Writer(collection.folder, keep_up) as writer:
         writer.delete(["d5"])
+        assert len(writer.snapshot.artifacts("vectors")) == 2
         writer.merge()
-        keep_up_rows(writer)
     collection = open_snapshot(collection.folder)
     merged = open_rows(collection)
     assert len(collection.segments) == 1
-    assert merged.missing() == []
+    assert missing(collection) == []
     assert np.array_equal(merged.of(np.arange(119)), np.delete(before, 5, axis=0))
-    assert len(collection.derived(ROWS, model=merged.entry.folder)) == 1
+    assert len(collection.artifacts("vectors")) == 1
 
 
 def test_rows_that_find_no_room_are_worked_out_later(make, draw, monkeypatch):
@@ -108,84 +107,79 @@ def test_rows_that_find_no_room_are_worked_out_later(make, draw, monkeypatch):
     def full(*_, **__):
         raise OSError(28, "No space left on device")
 
-    monkeypatch.setattr(Writer, "put_derived", full)
-    collection = fitted(collection)
+    with monkeypatch.context() as patch:
+        patch.setattr(type(VECTORS), "compute", full)
+        collection = fitted(collection)
     stored = open_rows(collection)
-    assert stored.missing() == [0]
+    assert missing(collection) == [0]
     rows = stored.space.document_rows(collection, np.arange(30))
     assert np.array_equal(stored.segments[0].codes, encode(rows).codes)
 
 
-@pytest.mark.parametrize("file", ["codes.npy", "scales.npy"])
-@pytest.mark.parametrize("how", ["cut", "altered", "gone", "swapped"])
-def test_damaged_rows_are_reported(make, draw, file, how):
+@pytest.mark.parametrize("kind", ["model", "vectors"])
+@pytest.mark.parametrize("how", ["cut", "gone", "swapped"])
+def test_damaged_files_are_reported(make, draw, kind, how):
     collection = fitted(make(draw(30)))
-    [entry] = collection.derived(ROWS, model=find_kernel(collection).folder)
-    damage(collection.folder / DERIVED / entry.folder / file, how)
-    with pytest.raises(DamagedError):
-        _ = open_rows(collection).segments
-
-
-@pytest.mark.parametrize("how", ["cut", "altered", "gone", "swapped"])
-def test_damaged_models_are_reported(make, draw, how):
-    collection = fitted(make(draw(30)))
-    entry = find_kernel(collection)
-    assert set(entry.files) >= {"basis.npy", "values.npy", "kernel.json", "shares.npy"}
-    folder = collection.folder / MODELS / entry.folder
-    for file in entry.files:
-        whole = (folder / file).read_bytes()
-        damage(folder / file, how)
-        with pytest.raises(DamagedError):
-            open_rows(collection)
-        (folder / file).write_bytes(whole)
-    assert len(open_rows(collection).segments) == 1
-
-
-def damage(path, how):
+    [artifact] = collection.artifacts(kind)
+    path = collection.path_of(artifact.pack.file)
     data = path.read_bytes()
-    if how == "gone":
-        path.unlink()
-    else:
-        altered = data[:-1] + bytes([data[-1] ^ 1])
-        path.write_bytes({"cut": data[:-3], "altered": altered, "swapped": b"x" * len(data)}[how])
+    path.unlink()
+    if how != "gone":
+        path.write_bytes(data[:-3] if how == "cut" else b"x" * len(data))
+    with pytest.raises(DamagedError, match=path.name):
+        _ = open_rows(open_snapshot(collection.folder)).segments
 
 
-def test_the_model_that_was_fitted_last_is_meant(make, draw):
+def test_altered_arrays_of_a_model_are_reported(make, draw):
+    collection = fitted(make(draw(30)))
+    artifact = find_kernel(collection)
+    pack = collection.pack(artifact.pack)
+    assert {"basis", "values", "shares", "vocabulary", "vocabulary.doc-freqs"} == {*pack.names}
+    path = collection.path_of(artifact.pack.file)
+    whole = path.read_bytes()
+    for name in pack.names:
+        at = pack._arrays[name][2]
+        path.write_bytes(whole[:at] + bytes([whole[at] ^ 1]) + whole[at + 1 :])
+        with pytest.raises(DamagedError, match=f"{name} was altered"):
+            open_snapshot(collection.folder).check()
+        if name != "basis":
+            with pytest.raises(DamagedError, match=f"{name} was altered"):
+                open_rows(open_snapshot(collection.folder))
+
+
+def test_the_default_is_meant_where_none_is_named(make, draw):
     collection = make(draw(30))
     with pytest.raises(UsageError, match="likewise fit"):
         find_kernel(collection)
     collection = fitted(collection, name="one")
     collection = fitted(collection, name="two")
-    assert [entry.name for entry in stored_kernels(collection.manifest)] == ["one", "two"]
-    assert open_rows(collection).space.name == "two"
-    assert open_rows(collection, "one").space.name == "one"
+    assert [one.name for one in models_for(collection.manifest, SMOOTH)] == ["one", "two"]
+    assert open_rows(collection).space.name == "one"
+    assert open_rows(collection, "two").space.name == "two"
     with pytest.raises(UsageError, match="there is one, two"):
         open_rows(collection, "three")
-    with Writer(collection.folder) as writer:
-        writer.drop_model("two")
+    drop_model(collection.folder, "one")
     now = open_snapshot(collection.folder)
-    assert open_rows(now).space.name == "one"
-    assert len(now.derived(ROWS, model=find_kernel(now).folder)) == 1
+    assert open_rows(now).space.name == "two"
+    assert len(now.artifacts("vectors")) == 1
 
 
 def test_a_model_that_is_fitted_again_has_its_own_rows(make, draw):
     collection = fitted(make(draw(30)))
-    with Writer(collection.folder) as writer:
-        save_space(writer, fit_space(collection, KLSA(axes=3), name="klsa", threads=1))
+    store_model(collection, fit_space(collection, KLSA(axes=3), name="klsa", threads=1))
     now = open_snapshot(collection.folder)
-    assert len(stored_kernels(now.manifest)) == 1
-    assert open_rows(now).missing() == [0]
+    assert len(models_for(now.manifest, SMOOTH)) == 1
+    assert missing(now) == []
     assert open_rows(now).of(np.arange(30)).shape == (30, 3)
 
 
 def test_names_of_other_models_are_not_taken(make, draw):
     collection = make(draw(60))
-    with Writer(collection.folder) as writer:
-        save_model(writer, fit_model(collection, LSI(topics=4)), name="mine")
-        with pytest.raises(UsageError, match="another name"):
-            save_space(writer, fit_space(collection, KLSA(axes=3), name="mine", threads=1))
-        save_space(writer, fit_space(collection, KLSA(axes=3), threads=1))
+    store_model(collection, fit_model(collection, LSI(topics=4)), name="mine")
+    with pytest.raises(UsageError, match="another name"):
+        store_model(collection, fit_space(collection, KLSA(axes=3), name="mine", threads=1))
+    store_model(collection, fit_space(collection, KLSA(axes=3), threads=1))
     now = open_snapshot(collection.folder)
     assert load_model(now).name == "mine"
-    with Writer(collection.folder) as writer, pytest.raises(UsageError, match="kernel model"):
-        save_model(writer, load_model(now), name="klsa")
+    with pytest.raises(UsageError, match="kernel model"):
+        store_model(collection, load_model(now), name="klsa")

@@ -4,14 +4,13 @@ import csv
 import io
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from source_strategies import bare, chars, check_outcome, ids, names, numbers, texts
 
 from likewise.errors import SourceError
 from likewise.records import Document
 
-shared_tmp = settings(deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 DELIMITERS = {"csv": ",", "tsv": "\t"}
 
 
@@ -35,7 +34,6 @@ def written(columns, found, delimiter):
 
 
 @pytest.mark.parametrize("format", DELIMITERS)
-@shared_tmp
 @given(table=tables())
 def test_round_trip(write, read, compressed, format, table):
     suffix, pack = compressed
@@ -45,7 +43,6 @@ def test_round_trip(write, read, compressed, format, table):
 
 
 @pytest.mark.parametrize("format", DELIMITERS)
-@shared_tmp
 @given(
     data=st.binary()
     | st.lists(st.sampled_from([b"id,text\n", b'"', b",", b"\n", b"\r", b"\xff"])).map(b"".join)

@@ -7,7 +7,7 @@ from decimal import Decimal
 import numpy as np
 import pandas as pd
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from likewise.errors import SourceError
@@ -44,13 +44,11 @@ def test_cells_that_look_like_numbers(cell, value):
     assert type(as_number(cell)) is type(value)
 
 
-@settings(deadline=None)
 @given(st.integers(-(10**18) + 1, 10**18 - 1) | st.floats(allow_nan=False, allow_infinity=False))
 def test_written_numbers_come_back(number):
     assert as_number(str(number)) == number
 
 
-@settings(deadline=None)
 @given(st.text())
 def test_any_cell_has_a_value(cell):
     value = as_number(cell)

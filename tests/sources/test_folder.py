@@ -6,7 +6,7 @@ import tempfile
 from pathlib import Path
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from source_strategies import check_outcome, texts
 
@@ -35,7 +35,6 @@ def test_hidden_files_and_folders_are_skipped(tmp_path, write, read):
     assert [d.id for d in read(tmp_path)] == ["seen"]
 
 
-@settings(deadline=None)
 @given(names=st.dictionaries(file_names, texts, max_size=5))
 def test_round_trip(names):
     with tempfile.TemporaryDirectory() as folder:
@@ -45,7 +44,6 @@ def test_round_trip(names):
     assert found == {name: text.removeprefix("\ufeff") for name, text in names.items()}
 
 
-@settings(deadline=None)
 @given(data=st.binary())
 def test_any_bytes_are_a_document_or_a_source_error(data):
     with tempfile.TemporaryDirectory() as folder:

@@ -4,7 +4,6 @@ import os
 import shutil
 import subprocess
 import sys
-from pathlib import Path
 from typing import NamedTuple
 
 import pytest
@@ -149,10 +148,9 @@ def test_without_the_package_the_message_is_the_install_command(monkeypatch):
         open_source("ir:cranfield")
 
 
-@pytest.mark.skipif("LIKEWISE_DATA" not in os.environ, reason="LIKEWISE_DATA is not set")
-def test_cranfield(tmp_path):
+def test_cranfield(real, tmp_path):
     home = tmp_path / "home"
-    shutil.copytree(Path(os.environ["LIKEWISE_DATA"]) / "ir_datasets_home", home)
+    shutil.copytree(real("ir_datasets_home"), home)
     code = (
         "from likewise.evaluate import read_qrels, read_queries;"
         "print(len(read_queries('ir:cranfield')), len(read_qrels('ir:cranfield')));"

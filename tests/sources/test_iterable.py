@@ -4,7 +4,7 @@ import types
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from source_strategies import bare, documents
 
 from likewise.errors import SourceError, UsageError
@@ -12,7 +12,6 @@ from likewise.records import Document
 from likewise.sources import open_source
 
 
-@settings(deadline=None)
 @given(found=documents)
 def test_documents_and_mappings_come_back(found):
     assert bare(open_source(found)) == found

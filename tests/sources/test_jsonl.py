@@ -4,14 +4,12 @@ import json
 
 import orjson
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from source_strategies import bare, check_outcome, documents
 
 from likewise.errors import SourceError
 from likewise.sources import open_source
-
-shared_tmp = settings(deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 
 
 def lines_of(found):
@@ -19,7 +17,6 @@ def lines_of(found):
     return b"".join(orjson.dumps(record) + b"\n" for record in records)
 
 
-@shared_tmp
 @given(found=documents)
 def test_round_trip(write, read, compressed, found):
     suffix, pack = compressed
@@ -29,7 +26,6 @@ def test_round_trip(write, read, compressed, found):
     assert [d.place for d in back] == [f"{path}:{n + 1}" for n in range(len(found))]
 
 
-@shared_tmp
 @given(
     data=st.binary()
     | st.lists(st.sampled_from([b'{"id":1', b"}", b"\n", b'"', b"[", b":"])).map(b"".join)

@@ -7,7 +7,7 @@ import sys
 from decimal import Decimal
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from source_strategies import bare, check_outcome, ids, texts
 
@@ -17,7 +17,6 @@ from likewise.sources import Columns, open_source
 
 pa = pytest.importorskip("pyarrow")
 pq = pytest.importorskip("pyarrow.parquet")
-shared_tmp = settings(deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 
 
 def packed(columns, **options):
@@ -45,7 +44,6 @@ rows = st.builds(
 TYPES = {"n": pa.int64(), "x": pa.float64(), "tags": pa.list_(pa.string()), "yes": pa.bool_()}
 
 
-@shared_tmp
 @given(found=st.lists(rows, max_size=6))
 def test_round_trip(write, read, compressed, found):
     suffix, pack = compressed
@@ -62,13 +60,11 @@ def test_round_trip(write, read, compressed, found):
     assert [d.place for d in back] == [f"{path}:{n + 1}" for n in range(len(found))]
 
 
-@shared_tmp
 @given(data=st.binary(), magic=st.booleans())
 def test_any_bytes_are_documents_or_a_source_error(write, data, magic):
     check_outcome(write("a.parquet", b"PAR1" + data + b"PAR1" if magic else data))
 
 
-@shared_tmp
 @given(at=st.integers(4, 10_000), byte=st.integers(1, 255))
 def test_an_altered_byte_never_ends_in_another_error(write, at, byte):
     data = bytearray(packed({"id": [1, 2], "text": ["a", "b"]}))

@@ -3,7 +3,7 @@ from __future__ import annotations
 import html
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from source_strategies import bare, chars, check_outcome
 
@@ -11,7 +11,6 @@ from likewise.errors import SourceError
 from likewise.records import Document
 from likewise.sources import sgml
 
-shared_tmp = settings(deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 stripped = st.text(chars, max_size=40).map(str.strip)
 one_line = stripped.map(lambda text: " ".join(text.split()))
 tags = st.text("abcdefgh", min_size=4, max_size=8).filter(lambda t: t not in ("head",))
@@ -67,7 +66,6 @@ def written(found):
     return "".join(parts)
 
 
-@shared_tmp
 @given(found=documents)
 def test_round_trip(write, read, compressed, found):
     suffix, pack = compressed
@@ -79,7 +77,6 @@ def test_round_trip(write, read, compressed, found):
     assert [d.place for d in back] == [f"{path}:{n}" for n in starts]
 
 
-@shared_tmp
 @given(
     data=st.binary() | st.lists(st.sampled_from(PIECES)).map(lambda parts: "".join(parts).encode())
 )

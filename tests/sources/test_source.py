@@ -143,12 +143,12 @@ def test_docstrings_are_read_by_their_own_reader(monkeypatch):
     assert asked == ["numpy,scipy", ""]
 
 
-@pytest.mark.skipif("LIKEWISE_DATA" not in os.environ, reason="LIKEWISE_DATA is not set")
 @pytest.mark.parametrize(
-    ("name", "n_docs"), [("cran/corpus.jsonl", 1400), ("20newsgroups/corpus.jsonl.gz", None)]
+    ("name", "file", "n_docs"),
+    [("cran", "corpus.jsonl", 1400), ("20newsgroups", "corpus.jsonl.gz", None)],
 )
-def test_real_collections(name, n_docs):
-    source = open_source(os.path.join(os.environ["LIKEWISE_DATA"], name))
+def test_real_collections(real, name, file, n_docs):
+    source = open_source(real(name) / file)
     found = list(source)
     assert len({d.id for d in found}) == len(found)
     assert n_docs is None or len(found) == n_docs

@@ -28,7 +28,7 @@ def zstd(data, **options):
     return zstandard.ZstdCompressor(**options).compress(data)
 
 
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=30)
 @given(data=st.binary(max_size=5000), times=st.integers(1, 60))
 def test_what_is_packed_is_unpacked(tmp_path_factory, data, times):
     folder = tmp_path_factory.mktemp("packed")

@@ -9,6 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy.sparse import csr_array, triu
 
+from likewise.collection import pack
+from likewise.collection.pack import Memory, Pack, Packer
 from likewise.collection.snapshot import open_snapshot
 from likewise.collection.writer import create
 from likewise.errors import UsageError
@@ -17,10 +19,13 @@ from likewise.terms import counting
 from likewise.terms.counting import (
     LONGEST_SENTENCE,
     add,
+    add_all,
     count_pairs,
-    map_counted,
     no_counts,
+    read_counted,
     subtract,
+    write_pairs,
+    write_sum,
 )
 from likewise.terms.nodes import Filters, choose_nodes, read_names
 from likewise.terms.pair_kernels import by_node, count_rows, group, lay_out, merge_rows
@@ -87,6 +92,16 @@ def test_sums_and_differences_are_exact(some, others):
     assert same_bits(subtract(both, both, threads=2), no_counts(10))
 
 
+def written(path, batches, n_nodes, **options):
+    """Count into a pack, and read it; nothing is left beside it."""
+    out = Packer(path)
+    write_pairs(batches, n_nodes, out, **options)
+    counted = read_counted(Pack(path, out.close()))
+    assert [*path.parent.iterdir()] == [path]
+    path.unlink()
+    return counted
+
+
 def random_batches(seed, n_nodes, n_docs=300, per_batch=50):
     rng = np.random.default_rng(seed)
     # Some nodes in most documents, many in few.
@@ -108,11 +123,12 @@ def test_the_same_bits_with_any_memory_and_threads(n_nodes, monkeypatch, tmp_pat
     once = count_pairs(batches, n_nodes)
     for memory in (1, 50_000, 1_000_000):
         for threads in (1, 2):
-            again = count_pairs(batches, n_nodes, memory=memory, threads=threads, folder=tmp_path)
+            assert same_bits(count_pairs(batches, n_nodes, memory=memory, threads=threads), once)
+            again = written(tmp_path / "p.npz", batches, n_nodes, memory=memory, threads=threads)
             assert same_bits(again, once)
-    assert [*tmp_path.iterdir()] == []
     if n_nodes == 5000:
-        monkeypatch.setattr(counting, "MEMORY", 1)  # the sum, too, goes to files
+        monkeypatch.setattr(counting, "MEMORY", 1)
+        monkeypatch.setattr(pack, "MOST_HELD", 1)  # the sum, too, goes to files
         twice = add(once, once, threads=2)
         assert np.array_equal(twice.pairs.counts, 2 * once.pairs.counts)
         assert same_bits(subtract(twice, once), once)
@@ -124,9 +140,9 @@ def test_a_small_budget_spills(monkeypatch, tmp_path):
         counting, "merge_rows", lambda *args: merged.append(args) or merge_rows(*args)
     )
     batches = random_batches(0, 100)
-    count_pairs(batches, 100, folder=tmp_path)
+    written(tmp_path / "p.npz", batches, 100)
     assert not merged
-    count_pairs(batches, 100, folder=tmp_path, memory=1)
+    written(tmp_path / "p.npz", batches, 100, memory=1)
     assert len(merged[0][3]) == 101 * len(batches)
 
 
@@ -135,29 +151,37 @@ def test_what_does_not_end_well_leaves_no_files(tmp_path):
         yield from random_batches(0, 100)
         raise UsageError("no more")
 
+    out = Packer(tmp_path / "p.npz")
+    seen = []
+
+    def look(_n_docs):
+        seen.append(len([*tmp_path.iterdir()]))
+
     with pytest.raises(UsageError, match="no more"):
-        count_pairs(broken(), 100, memory=1, folder=tmp_path)
-    assert [*tmp_path.iterdir()] == []
+        write_pairs(broken(), 100, out, memory=1, progress=look)
+    # What does not fit memory stands beside the pack.
+    assert max(seen) == 2
+    assert [*tmp_path.iterdir()] == [out.path]
+    out.abandon()
 
 
-def test_the_result_can_be_files(tmp_path):
+def test_files_hold_what_memory_does(tmp_path):
     batches = random_batches(1, 100)
-    scratch, to = tmp_path / "scratch", tmp_path / "to"
-    scratch.mkdir()
-    to.mkdir()
     once = count_pairs(batches, 100)
     for memory in (1, 1 << 20):
-        assert same_bits(count_pairs(batches, 100, memory=memory, folder=scratch, to=to), once)
-        assert same_bits(map_counted(to, 300), once)
-        assert {path.name for path in to.iterdir()} == {
-            "bounds.npy",
-            "columns.npy",
-            "counts.npy",
-            "doc-freqs.npy",
-        }
-    assert [*scratch.iterdir()] == []
-    assert same_bits(count_pairs([], 7, to=to), no_counts(7))
-    assert same_bits(map_counted(to, 0), no_counts(7))
+        assert same_bits(written(tmp_path / "p.npz", batches, 100, memory=memory), once)
+    assert same_bits(written(tmp_path / "p.npz", [], 7), no_counts(7))
+
+
+@given(st.lists(collections, min_size=1, max_size=4))
+def test_sums_of_several_are_exact(several):
+    parts = [count_pairs([batch(documents)], 10) for documents in several]
+    every = count_pairs([batch([*chain(*several)])], 10)
+    assert same_bits(add_all(parts), every)
+    held = Memory()
+    write_sum(parts, held, threads=2)
+    assert same_bits(read_counted(held), every)
+    assert held.meta["n_pairs"] == len(every.pairs.columns)
 
 
 def test_pairs_of_documents_equal_a_product_of_matrices():
@@ -179,9 +203,9 @@ def test_counts_of_different_graphs_are_not_added():
         add(no_counts(3), no_counts(4))
 
 
-def test_the_watch_is_told_of_documents():
+def test_progress_is_told_of_documents():
     told = []
-    count_pairs(random_batches(0, 10), 10, watch=told.append)
+    write_pairs(random_batches(0, 10), 10, Memory(), progress=told.append)
     assert told == [50] * 6
 
 

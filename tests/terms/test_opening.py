@@ -4,12 +4,12 @@ import weakref
 import pytest
 
 from likewise.collection.snapshot import open_snapshot
-from likewise.collection.writer import Writer
 from likewise.errors import UsageError
+from likewise.terms.catalogue import Stored, store_graph
 from likewise.terms.nearness import Nearness
 from likewise.terms.nodes import Filters, choose_nodes
 from likewise.terms.opening import has_graph, open_graph
-from likewise.terms.store import GraphSettings, Stored, store_graph
+from likewise.terms.stored import GraphSettings
 
 from .counts_in_python import made_of, same_bits
 
@@ -23,9 +23,9 @@ def folder(tmp_path):
 
 
 def store(folder, name="graph", settings=GraphSettings(), **filters):
-    with Writer(folder) as writer:
-        nodes = choose_nodes(open_snapshot(folder), Filters(**{"min_df": 1, "max_df": 1} | filters))
-        store_graph(writer, nodes, settings, name=name)
+    snapshot = open_snapshot(folder)
+    nodes = choose_nodes(snapshot, Filters(**{"min_df": 1, "max_df": 1} | filters))
+    store_graph(snapshot, nodes, settings, name=name)
     return open_snapshot(folder)
 
 

@@ -1,17 +1,28 @@
+"""What a large graph keeps ready: it saves time and changes no answer."""
+
 import numpy as np
 import pytest
 
-import likewise as lw
+from likewise.collection.build import Resources
+from likewise.collection.pack import Memory
 from likewise.collection.snapshot import open_snapshot
+from likewise.collection.writer import Writer, build
+from likewise.derived.keeping import keep_up
+from likewise.derived.kind import Inputs
+from likewise.derived.store import derived_of
 from likewise.errors import DamagedError
-from likewise.terms import kernel, prepared
+from likewise.records import Document
+from likewise.terms import kernel, stored
+from likewise.terms.catalogue import store_graph
 from likewise.terms.nearness import Nearness
+from likewise.terms.nodes import choose_nodes
 from likewise.terms.opening import open_graph
-from likewise.terms.prepared import PREPARED, open_prepared
 from likewise.terms.related import TermGraph
 from likewise.terms.solving import ChebyshevKernel
+from likewise.terms.stored import PREPARED
 
 WORDS = [f"word{chr(97 + i // 26)}{chr(97 + i % 26)}" for i in range(400)]
+ONE = Resources(threads=1)
 
 
 def documents(n, seed=0):
@@ -21,27 +32,52 @@ def documents(n, seed=0):
     for i in range(n):
         drawn = [random.choice(WORDS, 8, p=popularity) for _ in range(3)]
         text = ". ".join(" ".join(sentence).capitalize() for sentence in drawn)
-        yield lw.Document(f"{seed}-{i}", text=f"{text}.")
+        yield Document(f"{seed}-{i}", text=f"{text}.")
+
+
+@pytest.fixture(autouse=True, scope="module")
+def unsynced():
+    """Leave out waiting for the disk."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("os.fsync", lambda handle: None)
+        yield
 
 
 @pytest.fixture
 def large(tmp_path, monkeypatch):
     """A collection whose graph counts as large."""
-    monkeypatch.setattr(prepared, "FEWEST_PAIRS", 100)
+    monkeypatch.setattr(stored, "FEWEST_PAIRS", 100)
     monkeypatch.setattr(kernel, "LARGE", 100)
     monkeypatch.setattr(kernel, "SMALL", 10)
-    c = lw.index(documents(300), to=tmp_path / "c.lw", model=None)
-    c.make_term_graph()
-    return c
+    build(tmp_path / "c.lw", documents(300), resources=ONE)
+    return make(tmp_path / "c.lw")
 
 
-def kept(c):
-    graph = c.term_graph()
-    return open_prepared(graph.stored)
+def make(folder):
+    snapshot = open_snapshot(folder)
+    store_graph(snapshot, choose_nodes(snapshot))
+    return folder
+
+
+def change(folder, act):
+    with Writer(folder, keep_up) as writer:
+        act(writer)
+
+
+def opened(folder, nearness=Nearness()):
+    return open_graph(open_snapshot(folder), "", nearness)
+
+
+def kept(folder):
+    return opened(folder).stored.prepared()
+
+
+def artifacts(folder):
+    return open_snapshot(folder).artifacts("prepared")
 
 
 def test_what_is_kept_ready_is_what_would_be_worked_out(large):
-    ready = large.term_graph()
+    ready = opened(large)
     assert isinstance(ready.kernel, ChebyshevKernel)
     afresh = TermGraph(ready.stored, Nearness(least=2))
     assert afresh._prepared is None
@@ -62,64 +98,93 @@ def test_what_is_kept_ready_is_what_would_be_worked_out(large):
 
 def test_any_other_nearness_is_worked_out(large):
     for options in ({"weights": "counts"}, {"laplacian": "combinatorial"}, {"damping": 0.5}):
-        assert large.term_graph(nearness=Nearness(**options))._prepared is None
-    diffusion = large.term_graph(nearness=Nearness(kernel="diffusion"))
-    assert diffusion._prepared is not None
+        assert opened(large, Nearness(**options))._prepared is None
+    assert opened(large, Nearness(kernel="diffusion"))._prepared is not None
+
+
+def test_memory_is_file(large):
+    snapshot = open_snapshot(large)
+    [artifact] = artifacts(large)
+    stored_arrays, memory = snapshot.pack(artifact.pack), Memory()
+    PREPARED.compute(Inputs(derived_of(snapshot), "graph", threads=2), memory)
+    assert memory.meta == stored_arrays.meta
+    for name in stored_arrays.names:
+        assert memory[name].dtype == stored_arrays[name].dtype
+        np.testing.assert_array_equal(memory[name], stored_arrays[name])
 
 
 def test_it_is_not_used_once_documents_have_changed(large):
     assert kept(large) is not None
-    large.delete("0-3")
+    change(large, lambda w: w.delete(["0-3"]))
+    # Deleting does not wait for it; what nobody can use is not kept.
     assert kept(large) is None
-    fewer = large.term_graph()
+    assert artifacts(large) == []
+    fewer = opened(large)
     assert fewer.stored.counted.n_docs == 299
     assert fewer.nearest(WORDS[30], 5)
 
 
 def test_it_is_made_again_when_documents_are_added_or_merged(large):
     first = kept(large).graph
-    large.add(documents(100, seed=1))
+    change(large, lambda w: w.add(documents(100, seed=1), resources=ONE))
     second = kept(large).graph
     assert len(second.columns) > len(first.columns)
-    large.delete("0-3")
-    large.merge()
+    assert len(artifacts(large)) == 1
+    change(large, lambda w: w.delete(["0-3"]))
+    change(large, lambda w: w.add(documents(3, seed=2), resources=ONE))
     assert kept(large) is not None
-    entries = [entry for entry in large.snapshot.manifest.derived if entry.kind == PREPARED]
-    assert len(entries) == 1
+    assert len(artifacts(large)) == 1
+    change(large, lambda w: w.delete(["0-4"]))
+    change(large, lambda w: w.merge(resources=ONE))
+    assert kept(large) is not None
+    assert len(artifacts(large)) == 1
 
 
 def test_a_deleted_document_is_as_if_it_had_never_been_there(large):
-    before = large.related(WORDS[30], 50)
-    large.add([lw.Document("new", text=f"{WORDS[30]} {WORDS[31]} {WORDS[200]}.")])
-    assert large.related(WORDS[30], 50) != before
-    large.delete("new")
+    def related():
+        return opened(large).nearest(WORDS[30], 50)
+
+    before = related()
+    new = Document("new", text=f"{WORDS[30]} {WORDS[31]} {WORDS[200]}.")
+    change(large, lambda w: w.add([new], resources=ONE))
+    assert related() != before
+    change(large, lambda w: w.delete(["new"]))
     assert kept(large) is None
-    assert large.related(WORDS[30], 50) == before
-    large.merge()
+    assert related() == before
+    change(large, lambda w: w.merge(resources=ONE))
     assert kept(large) is not None
-    assert large.related(WORDS[30], 50) == before
+    assert related() == before
 
 
 def test_graphs_that_are_not_the_largest_keep_edges_alone(large, monkeypatch):
     monkeypatch.setattr(kernel, "LARGE", 10**9)
-    large.make_term_graph()
+    make(large)
     assert kept(large).leading is None
-    assert not isinstance(large.term_graph().kernel, ChebyshevKernel)
+    assert not isinstance(opened(large).kernel, ChebyshevKernel)
 
 
 def test_small_graphs_keep_nothing_ready(tmp_path):
-    c = lw.index(documents(30), to=tmp_path / "c.lw", model=None)
-    c.make_term_graph()
-    assert kept(c) is None
+    build(tmp_path / "c.lw", documents(30), resources=ONE)
+    assert kept(make(tmp_path / "c.lw")) is None
 
 
-def test_arrays_that_do_not_fit_are_damage(large, monkeypatch):
-    stored = open_graph(open_snapshot(large.folder)).stored
-    whole = prepared.map_array
-    monkeypatch.setattr(
-        prepared,
-        "map_array",
-        lambda path: whole(path)[:-1] if path.name == "weights.npy" else whole(path),
-    )
-    with pytest.raises(DamagedError, match="make the graph again"):
-        open_prepared(stored)
+def test_where_pairs_found_no_room_nothing_is_kept_ready(large, monkeypatch):
+    def full(*_args, **_options):
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(stored, "write_pairs", full)
+    change(large, lambda w: w.add(documents(3, seed=1), resources=ONE))
+    assert artifacts(large) == []
+
+
+@pytest.mark.parametrize("array", ["bounds", "columns", "weights", "parts", "values", "vectors"])
+def test_arrays_that_do_not_fit_are_damage(large, array):
+    snapshot = open_snapshot(large)
+    arrays, memory = snapshot.pack(artifacts(large)[0].pack), Memory()
+    for name in arrays.names:
+        memory.put(name, arrays[name][:-1] if name == array else arrays[name])
+    memory.note(**arrays.meta)
+    inputs = Inputs(derived_of(snapshot), "graph")
+    PREPARED.load(arrays, {}, inputs)
+    with pytest.raises(DamagedError, match="do not fit together; make the graph again"):
+        PREPARED.load(memory, {}, inputs)

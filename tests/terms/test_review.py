@@ -7,20 +7,23 @@ import weakref
 import numpy as np
 import pytest
 
+import likewise as lw
 import likewise.expand.graph as expansion
 import likewise.terms.nodes as nodes_module
 from likewise.app.library import Collection
-from likewise.collection.writer import Writer
-from likewise.errors import LockedError, UsageError
+from likewise.collection.writer import build
+from likewise.errors import CollectionError, UsageError
 from likewise.expand.expander import Asked, Setting
 from likewise.expand.graph import Associated
+from likewise.records import Document
 from likewise.stages.stage import NOTHING
+from likewise.terms.catalogue import Stored
 from likewise.terms.kernel import make_kernel
 from likewise.terms.matching import split_all
 from likewise.terms.nearness import Nearness
 from likewise.terms.nodes import read_names
 from likewise.terms.sets import SetMetric
-from likewise.terms.store import GraphSettings, Stored
+from likewise.terms.stored import GraphSettings
 from likewise.terms.transforms import Resistance
 from likewise.text.analysis import Analysis, Analyzer
 
@@ -144,17 +147,32 @@ def test_a_long_query_takes_few_columns_at_a_time(collection, monkeypatch, cells
 # The collection
 
 
-def test_nodes_are_chosen_while_nobody_else_writes(collection, monkeypatch):
-    """Terms of a collection that is made anew meanwhile have other numbers."""
+def test_others_write_while_a_graph_is_made(collection, monkeypatch):
+    """Documents that are added meanwhile count; its terms are those from before."""
     choose = nodes_module.choose_nodes
 
     def choosing(snapshot, filters):
-        with pytest.raises(LockedError):
-            Writer(snapshot.folder)
+        lw.open(snapshot.folder).add([{"id": "new", "text": "apple and something new"}])
         return choose(snapshot, filters)
 
     monkeypatch.setattr(nodes_module, "choose_nodes", choosing)
-    assert len(collection.make_term_graph()) == 13
+    made = collection.make_term_graph()
+    assert len(made) == 13
+    assert made.stored.counted.n_docs == len(collection) == 7
+
+
+def test_a_collection_made_anew_meanwhile_gets_no_graph(collection, monkeypatch):
+    """Its terms have other numbers."""
+    choose = nodes_module.choose_nodes
+
+    def choosing(snapshot, filters):
+        build(snapshot.folder, [Document("x", text="pear")], overwrite=True)
+        return choose(snapshot, filters)
+
+    monkeypatch.setattr(nodes_module, "choose_nodes", choosing)
+    with pytest.raises(CollectionError, match="was replaced as a whole in the meantime"):
+        collection.make_term_graph()
+    assert lw.open(collection.folder).term_graphs() == []
 
 
 def test_a_name_that_is_taken_is_refused_before_names_are_extracted(collection):
@@ -187,7 +205,7 @@ def test_graphs_of_the_same_edges_are_one(collection):
     kernels = [f"resistance(eps={eps})" for eps in range(1, 21)]
     graphs = [collection.term_graph("", Nearness(kernel=kernel)) for kernel in kernels]
     assert len({id(one.graph) for one in graphs}) == 1
-    assert len(vars(collection.snapshot)["_term_graphs"].graphs) <= 8
+    assert len(collection.snapshot.made("term graphs")) <= 8
     assert collection.term_graph() is collection.term_graph("graph")
     other = collection.term_graph("", Nearness(weights="counts"))
     assert other.graph is not graphs[0].graph

@@ -7,10 +7,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from likewise.text import lexicon as module
 from likewise.text.analysis import Analysis, Analyzer, encode
 from likewise.text.chunks import cut
-from likewise.text.lexicon import Lexicon, _count
+from likewise.text.lexicon import CACHED, Lexicon, _count
+from likewise.text.table import Strings, StringTable
 
 TEXT = st.one_of(
     st.text(max_size=60),
@@ -36,25 +36,18 @@ def counted(lexicon, texts):
     return out
 
 
-@pytest.fixture(params=[256 << 20, 0], ids=["remembering", "forgetting"])
-def cache(request, monkeypatch):
-    monkeypatch.setattr(module, "_CACHE_BYTES", request.param)
-
-
 @given(st.lists(st.lists(TEXT, max_size=5), max_size=4))
 def test_counts_equal_those_of_the_terms(batches):
-    for limit in (256 << 20, 0):
-        with pytest.MonkeyPatch.context() as patch:
-            patch.setattr(module, "_CACHE_BYTES", limit)
-            analyzer = Analyzer(Analysis())
-            lexicon = Lexicon(analyzer)
-            for batch in batches:
-                assert counted(lexicon, batch) == [Counter(analyzer.terms(t)) for t in batch]
+    for cached in (CACHED, 0):
+        analyzer = Analyzer(Analysis())
+        lexicon = Lexicon(analyzer, cached=cached)
+        for batch in batches:
+            assert counted(lexicon, batch) == [Counter(analyzer.terms(t)) for t in batch]
 
 
-@pytest.mark.usefixtures("cache")
-def test_numbers_stay_when_the_cache_is_forgotten():
-    lexicon = Lexicon(Analyzer(Analysis()))
+@pytest.mark.parametrize("cached", [CACHED, 0], ids=["remembering", "forgetting"])
+def test_numbers_stay_when_the_cache_is_forgotten(cached):
+    lexicon = Lexicon(Analyzer(Analysis()), cached=cached)
     first = lexicon.count(cut([b"alpha beta gamma"])).terms.tolist()
     lexicon.count(cut([b"delta beta"]))
     assert lexicon.count(cut([b"alpha beta gamma"])).terms.tolist() == first == [0, 1, 2]
@@ -66,6 +59,72 @@ def test_terms_are_numbered_as_they_appear():
     lexicon = Lexicon(Analyzer(Analysis(stemmer="none")))
     lexicon.count(cut([b"zebra apple zebra", b"mango apple"]))
     assert lexicon.terms.strings.all() == [b"zebra", b"apple", b"mango"]
+
+
+@given(
+    st.lists(st.lists(TEXT, max_size=4), max_size=8),
+    st.lists(st.integers(0, 7), max_size=4),
+    st.sampled_from([CACHED, 300, 0]),
+)
+def test_numbers_are_those_of_one_table_however_it_is_split(batches, cuts, cached):
+    """Terms that were numbered before are looked up; only new ones are held."""
+    analyzer = Analyzer(Analysis(stop="none", min_length=1))
+    whole = Lexicon(analyzer)
+    tables = []
+
+    def known(terms):
+        """Look terms up in the tables so far, each of which begins where the last one ends."""
+        out, first = np.full(terms.size, -1, np.int64), 0
+        for table in tables:
+            found = table.find(terms)
+            out = np.where(found >= 0, found + first, out)
+            first += len(table)
+        return out
+
+    split = Lexicon(analyzer, known, cached=cached)
+    for i, batch in enumerate(batches):
+        if i in cuts:
+            tables.append(StringTable())
+            new = split.take_new()
+            assert tables[-1].intern(new).tolist() == list(range(new.size))
+            assert len(split.terms) == 0
+            assert split.first == sum(map(len, tables))
+        chunks = cut([encode(text) for text in batch])
+        expected, found = whole.count(chunks), split.count(chunks)
+        for left, right in zip(expected, found, strict=True):
+            assert left.tolist() == right.tolist()
+    pieces = [*(table.strings for table in tables), split.terms.strings]
+    assert Strings.joined(pieces).all() == whole.terms.strings.all()
+
+
+@pytest.mark.parametrize("first", [0, 5])
+def test_new_terms_are_numbered_from_the_first_on(first):
+    seen = []
+
+    def known(terms):
+        seen.extend(terms.all())
+        return np.array([3 if term == b"apple" else -1 for term in terms.all()], np.int64)
+
+    lexicon = Lexicon(Analyzer(Analysis(stemmer="none")), known, first)
+    counts = lexicon.count(cut([b"zebra apple zebra mango"]))
+    assert sorted(counts.terms.tolist()) == sorted([3, first, first + 1])
+    assert lexicon.terms.strings.all() == [b"zebra", b"mango"]
+    assert lexicon.take_new().all() == [b"zebra", b"mango"]
+    assert lexicon.first == first + 2
+    # What is remembered is not asked for again.
+    lexicon.count(cut([b"zebra apple kiwi"]))
+    assert seen == [b"zebra", b"apple", b"mango", b"kiwi"]
+    assert lexicon.terms.strings.all() == [b"kiwi"]
+
+
+def test_what_is_held_is_bounded():
+    lexicon = Lexicon(
+        Analyzer(Analysis()), lambda terms: np.zeros(terms.size, np.int64), cached=1000
+    )
+    for first in range(0, 20_000, 500):
+        lexicon.count(cut([" ".join(f"word{i}" for i in range(first, first + 500)).encode()]))
+    assert lexicon.n_bytes < 100_000
+    assert len(lexicon.terms) == 0
 
 
 @given(st.integers(0, 2**32 - 1))

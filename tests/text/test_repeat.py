@@ -6,8 +6,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-import likewise as lw
+from likewise.collection.snapshot import open_snapshot
+from likewise.collection.writer import build
 from likewise.errors import UsageError
+from likewise.records import Document
 from likewise.text.analysis import Analysis, Analyzer
 
 WORDS = st.text(alphabet="abcdé中文 .\n?'", max_size=20)
@@ -17,12 +19,10 @@ WORDS = st.text(alphabet="abcdé中文 .\n?'", max_size=20)
 def test_titles_count_several_times(tmp_path_factory, texts, weight):
     analysis = Analysis(title_weight=weight)
     analyzer = Analyzer(analysis)
-    documents = [
-        {"id": str(i), "title": title, "text": text} for i, (title, text) in enumerate(texts)
-    ]
+    documents = [Document(str(i), title, text) for i, (title, text) in enumerate(texts)]
     folder = tmp_path_factory.mktemp("titles") / "c.lw"
-    c = lw.index(documents, to=folder, analysis=analysis, model=None)
-    s = c.snapshot
+    build(folder, documents, analysis=analysis)
+    s = open_snapshot(folder)
     for doc, document in s.documents():
         counts = s.term_counts(s.live_docs()[doc : doc + 1])
         found = dict(zip(s.terms(counts.terms), counts.counts.tolist(), strict=True))

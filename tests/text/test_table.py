@@ -5,7 +5,17 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from likewise.text.table import Strings, StringTable, find, hash_bytes, make_slots, probe
+from likewise.text import table as module
+from likewise.text.table import (
+    Strings,
+    StringTable,
+    _find,
+    _find_one,
+    find,
+    hash_bytes,
+    make_slots,
+    probe,
+)
 
 KEYS = st.lists(st.binary(max_size=6), max_size=40)
 
@@ -27,6 +37,16 @@ def test_strings_hold_what_they_were_given(keys, data):
 def test_a_slice_of_strings_is_strings(keys):
     strings = Strings.of([b"before", *keys])
     assert Strings(strings.arena, strings.offsets[1:]).all() == keys
+
+
+@given(st.lists(KEYS, max_size=6))
+def test_lists_of_strings_are_joined(pieces):
+    joined = Strings.joined([Strings.of(piece) for piece in pieces])
+    assert joined.all() == [key for piece in pieces for key in piece]
+    assert joined.offsets[0] == 0
+    # Those that are part of a longer list keep their own.
+    parts = [Strings.of([b"before", *piece]) for piece in pieces]
+    assert Strings.joined([Strings(p.arena, p.offsets[1:]) for p in parts]).all() == joined.all()
 
 
 @given(st.lists(KEYS, max_size=6), KEYS)
@@ -94,3 +114,56 @@ def test_probe_ends_on_damaged_slots(value):
     key = np.frombuffer(b"zz", np.uint8).copy()
     slot = probe(hash_bytes(key, 0, 2), key, 0, 2, *strings, slots)
     assert 0 <= slot < 16
+
+
+def compiled(keys, strings, slots):
+    out = np.empty(keys.size, np.int64)
+    _find(*keys, *strings, slots, out)
+    return out.tolist()
+
+
+@given(
+    st.lists(st.binary(max_size=6), max_size=60, unique=True),
+    st.lists(st.binary(max_size=6), max_size=20),
+    st.data(),
+)
+def test_the_plain_look_up_equals_the_compiled_one(keys, asked, data):
+    live = data.draw(st.lists(st.booleans(), min_size=len(keys), max_size=len(keys)))
+    strings = Strings.of(keys)
+    slots = make_slots(strings, live=np.array(live, np.bool_))
+    asked = [*asked, *keys]
+    found = [_find_one(key, strings, slots) for key in asked]
+    assert found == compiled(Strings.of(asked), strings, slots)
+    model = {key: i for i, key in enumerate(keys) if live[i]}
+    assert found == [model.get(key, -1) for key in asked]
+
+
+@given(
+    st.lists(st.binary(max_size=3), max_size=8),
+    st.lists(st.integers(-(2**31), 2**31 - 1) | st.integers(-2, 9), min_size=8, max_size=8),
+    st.lists(st.integers(0, 40) | st.integers(0, 2**32 - 1), min_size=1, max_size=9),
+    st.lists(st.binary(max_size=3), max_size=5),
+)
+def test_both_look_ups_end_alike_on_damaged_tables(keys, slots, offsets, asked):
+    """Any slots and any offsets: the same numbers, and nothing is read outside."""
+    strings = Strings(Strings.of(keys).arena, np.array(offsets, np.uint32))
+    slots = np.array(slots, np.int32)
+    found = [_find_one(key, strings, slots) for key in asked]
+    assert found == compiled(Strings.of(asked), strings, slots)
+
+
+@pytest.mark.parametrize("n", [0, 1, 16, 17, 100])
+def test_few_keys_are_looked_up_without_compiled_code(monkeypatch, n):
+    table = StringTable()
+    keys = [b"%d" % i for i in range(200)]
+    table.intern(Strings.of(keys))
+    asked = Strings.of(keys[:n])
+    expected = table.find(asked).tolist()
+    used = []
+    real = module._find
+    monkeypatch.setattr(module, "_find", lambda *arguments: used.append(1) or real(*arguments))
+    monkeypatch.setattr(module.sys, "modules", {})
+    found = find(asked, table.strings, table._slots)
+    assert found.tolist() == expected
+    assert found.dtype == np.int64
+    assert bool(used) == (n > 16)

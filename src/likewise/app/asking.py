@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, TypeAlias, TypeGuard, cast
 
 from likewise.app.answers import Answers
 from likewise.app.relating import Relating
-from likewise.collection.manifest import KERNEL
 from likewise.compiled import Bools
 from likewise.errors import UsageError
 from likewise.evaluate.trec import Qrels, Run
@@ -76,8 +75,7 @@ class Asking(Relating):
         collection has no kernel model; else what is named, and `bm25` if that is no method.
         """
         if method is None and expand is None and smooth is None:
-            models = self._snapshot.manifest.models
-            smooth = DEFAULT_SMOOTH if any(model.kind == KERNEL for model in models) else None
+            smooth = DEFAULT_SMOOTH if "smooth" in self._snapshot.manifest.defaults else None
             expand = DEFAULT_EXPAND
         method = _DEFAULT if method is None else method
         return self.retrieve(

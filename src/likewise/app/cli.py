@@ -4,9 +4,12 @@ from __future__ import annotations
 
 import argparse
 import io
+import logging
 import os
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from typing import TextIO
 
 from likewise import __version__
 from likewise.app.commands import (
@@ -19,6 +22,7 @@ from likewise.app.commands import (
     judge,
     like,
     look,
+    maintain,
     neighbours,
     perturb,
     reproduce,
@@ -57,6 +61,7 @@ def parser() -> argparse.ArgumentParser:
     rooms = (
         build,
         look,
+        maintain,
         like,
         ask,
         term_graph,
@@ -83,6 +88,11 @@ def main(arguments: Sequence[str] | None = None) -> int:
         if isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(errors="replace")
     options = parser().parse_args(arguments)
+    with _logging_to(sys.stderr):
+        return _run(options)
+
+
+def _run(options: argparse.Namespace) -> int:
     try:
         options.run(options)
         sys.stdout.flush()
@@ -104,6 +114,25 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except MemoryError:
         return _fail("out of memory; give less with --memory, or fewer --threads", 1)
     return 0
+
+
+@contextmanager
+def _logging_to(stream: TextIO) -> Iterator[None]:
+    """Log warnings beside the answer; LIKEWISE_LOG names a lower level (INFO, DEBUG)."""
+    log = logging.getLogger("likewise")
+    before = log.level, log.propagate
+    handler = logging.StreamHandler(stream)
+    handler.setFormatter(logging.Formatter("likewise: %(message)s"))
+    level = os.environ.get("LIKEWISE_LOG", "WARNING").upper()
+    log.setLevel(level if level in logging.getLevelNamesMapping() else "WARNING")
+    log.propagate = False
+    log.addHandler(handler)
+    try:
+        yield
+    finally:
+        log.removeHandler(handler)
+        log.setLevel(before[0])
+        log.propagate = before[1]
 
 
 def _silence() -> None:

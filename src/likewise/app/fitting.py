@@ -4,22 +4,24 @@ from __future__ import annotations
 
 import os
 from contextlib import suppress
-from dataclasses import replace
+from dataclasses import asdict, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, TypeGuard
+from typing import TYPE_CHECKING, Any, Self, TypeGuard
 
 import numpy as np
 
+from likewise.collection.files import storage_errors
+from likewise.collection.job import Job
 from likewise.collection.snapshot import Snapshot, open_snapshot
-from likewise.collection.writer import Writer
+from likewise.collection.writer import tidy
 from likewise.errors import UsageError
 
 if TYPE_CHECKING:
-    from likewise.like.halves import Watch as DocWatch
+    from likewise.derived.kind import Progress
     from likewise.models.bags import Sample
     from likewise.models.fitting import Config as ModelConfig
     from likewise.models.fitting import Watch
-    from likewise.models.store import AnyModel
+    from likewise.models.stored import AnyModel
     from likewise.models.vectors import Names, Source
     from likewise.smooth.gram import Gram
     from likewise.smooth.space import KLSA
@@ -63,7 +65,7 @@ def fit_where_possible(
     *,
     threads: int = 0,
     watch: Watch | None = None,
-    on_doc: DocWatch | None = None,
+    on_doc: Progress | None = None,
 ) -> None:
     """Fit a model as part of indexing; documents without words simply have none."""
     snapshot = open_snapshot(folder)
@@ -72,21 +74,6 @@ def fit_where_possible(
 
         with suppress(NothingToFit):
             fit_stored(folder, config, threads=threads, watch=watch, on_doc=on_doc)
-
-
-def keep_up(writer: Writer, *, threads: int = 0, on_doc: DocWatch | None = None) -> None:
-    """Bring what is stored of documents by every model up to date."""
-    if writer.manifest.models:
-        from likewise.like import store
-        from likewise.smooth.store import keep_up_rows
-        from likewise.terms.prepared import store_prepared
-        from likewise.terms.store import keep_up_graphs
-
-        threads = threads or os.cpu_count() or 1
-        store.keep_up(writer, threads=threads, watch=on_doc)
-        keep_up_rows(writer, watch=on_doc)
-        keep_up_graphs(writer, threads=threads)
-        store_prepared(writer, threads=threads)
 
 
 def fit_stored(
@@ -98,20 +85,20 @@ def fit_stored(
     threads: int = 0,
     go_on: bool = False,
     watch: Watch | None = None,
-    on_doc: DocWatch | None = None,
+    on_doc: Progress | None = None,
     vectors: Source | None = None,
     vector_ids: Names | None = None,
+    default: bool = False,
 ) -> AnyModel | AnySpace:
     """Fit a model on a collection and store it there, with the halves of all documents.
 
     `vectors` and `vector_ids` are as in `Collection.fit_vectors`. Of a kernel model the rows of
-    all documents are stored.
+    all documents are stored. With `default` it answers where no model is named, else only where
+    there is no other.
     """
-    from likewise.like.ageing import store_fitness
-    from likewise.like.store import choose_weights, store_halves
     from likewise.models.bags import Sample
     from likewise.models.fitting import fit_model
-    from likewise.models.store import check_name, load_model, save_model
+    from likewise.models.stored import load_model
     from likewise.models.topics import TopicModel
     from likewise.models.vectors import read_vectors
     from likewise.smooth.space import KLSA
@@ -128,19 +115,18 @@ def fit_stored(
             on_doc=on_doc,
             features=vectors,
             ids=vector_ids,
+            default=default,
         )
-    snapshot = open_snapshot(folder)
     config = _of_field(config, vectors, vector_ids)
-    given = None
-    if vectors is not None and not getattr(config, "field", ""):
-        given = read_vectors(snapshot, vectors, ids=vector_ids)
     stored_as = name or config.notation
-    origin = load_model(snapshot, stored_as) if go_on else None
-    if origin is not None and not isinstance(origin, TopicModel):
-        raise UsageError(f"{stored_as} cannot be gone on with; ddm and lda can")
-    with Writer(folder) as writer:
-        # Not after hours of fitting.
-        check_name(writer.manifest, stored_as)
+    with _Fit(folder, stored_as, "like", default=default) as fit:
+        snapshot = fit.snapshot
+        given = None
+        if vectors is not None and not getattr(config, "field", ""):
+            given = read_vectors(snapshot, vectors, ids=vector_ids)
+        origin = load_model(snapshot, stored_as) if go_on else None
+        if origin is not None and not isinstance(origin, TopicModel):
+            raise UsageError(f"{stored_as} cannot be gone on with; ddm and lda can")
         model = fit_model(
             snapshot,
             config,
@@ -150,10 +136,7 @@ def fit_stored(
             watch=watch,
             vectors=given,
         )
-        save_model(writer, model, name=stored_as)
-        store_fitness(writer, stored_as)
-        choose_weights(writer, stored_as)
-        store_halves(writer, name=stored_as, threads=threads or os.cpu_count() or 1, watch=on_doc)
+        fit.store(model, threads=threads, progress=on_doc)
     return model
 
 
@@ -164,21 +147,18 @@ def fit_kernel_stored(
     name: str = "",
     threads: int = 0,
     watch: Watch | None = None,
-    on_doc: DocWatch | None = None,
+    on_doc: Progress | None = None,
     features: Source | None = None,
     ids: Names | None = None,
     gram: Gram | None = None,
+    default: bool = False,
 ) -> AnySpace:
     """Fit a kernel model and store it, with the rows of all documents.
 
     `features`, with their `ids`, and `gram` are as in `Collection.fit_kernel`.
     """
-    from likewise.collection.manifest import KERNEL
-    from likewise.like.ageing import store_fitness
-    from likewise.models.store import check_name
     from likewise.models.vectors import read_vectors
-    from likewise.smooth.space import KernelSpace, fit_space
-    from likewise.smooth.store import save_space, store_rows
+    from likewise.smooth.space import fit_space
 
     if features is not None and gram is not None:
         raise UsageError("a kernel is given by features or by a function (gram), not by both")
@@ -189,13 +169,12 @@ def fit_kernel_stored(
     own = features is not None or gram is not None
     if own and config.kernel != type(config).kernel:
         raise UsageError(f"{config}: its kernel is of words; features and functions are their own")
-    snapshot, stored_as = open_snapshot(folder), name or config.notation
+    stored_as = name or config.notation
     if set(stored_as) & set(",()="):
         raise UsageError(f"{stored_as!r}: a name has no commas, parentheses or = in it")
     space: AnySpace
-    with Writer(folder) as writer:
-        # Not after minutes of fitting.
-        check_name(writer.manifest, stored_as, kind=KERNEL)
+    with _Fit(folder, stored_as, "smooth", default=default) as fit:
+        snapshot = fit.snapshot
         if features is not None:
             from likewise.smooth.given import fit_features
 
@@ -208,23 +187,62 @@ def fit_kernel_stored(
             space = fit_gram(snapshot, gram, config, stored_as)
         else:
             space = fit_space(snapshot, config, name=stored_as, threads=threads, watch=watch)
-        save_space(writer, space)
-        if isinstance(space, KernelSpace):
-            store_fitness(writer, stored_as)
-        store_rows(writer, stored_as, watch=on_doc)
+        fit.store(space, threads=threads, progress=on_doc)
     return space
 
 
-def drop_stored(folder: Path, name: str) -> None:
-    """Remove a model of documents or a kernel model, with all that was worked out by it."""
-    from likewise.collection.manifest import GRAPH
+class _Fit:
+    """A fit under way: it reads one generation, and others may write meanwhile."""
 
-    with Writer(folder) as writer:
-        known = [entry.name for entry in writer.manifest.models if entry.kind != GRAPH]
-        if name not in known:
-            there = f"there is {', '.join(known)}" if known else "there is none"
-            raise UsageError(f"no model {name!r} in {folder}; {there}")
-        writer.drop_model(name)
+    def __init__(self, folder: Path, name: str, role: str, *, default: bool) -> None:
+        from likewise.models.stored import check_name
+
+        self.snapshot = open_snapshot(folder)
+        self._name = name
+        self._role = role
+        self._default = default
+        with storage_errors(folder):
+            # Not after hours of fitting.
+            check_name(self.snapshot.manifest, name, role)
+            self._job = Job(folder)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._job.close()
+        folder = self.snapshot.folder
+        self.snapshot.close()
+        # What it held until now goes with the next writer, if that is another process.
+        tidy(folder)
+
+    def store(self, model: Any, *, threads: int, progress: Progress | None) -> None:
+        """Store a model, with the vectors of all documents by it."""
+        from likewise.models.stored import store_model
+
+        store_model(
+            self.snapshot,
+            model,
+            name=self._name,
+            job=self._job,
+            noted=self._chosen(model),
+            default=self._default,
+            threads=threads or os.cpu_count() or 1,
+            progress=progress,
+        )
+
+    def _chosen(self, model: Any) -> dict[str, Any]:
+        """Give how documents are compared by a model, and how well it knows those of now."""
+        from likewise.like.ageing import measure
+        from likewise.like.store import choose_weights
+
+        chosen: dict[str, Any] = {}
+        if hasattr(model, "vocabulary"):
+            fitness = measure(self.snapshot, model, self.snapshot.live_docs())
+            chosen["fitness"] = asdict(fitness)
+        if self._role == "like":
+            chosen["weights"] = asdict(choose_weights(self.snapshot, model))
+        return chosen
 
 
 def _has_searched(snapshot: Snapshot) -> bool:

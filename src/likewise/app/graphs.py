@@ -38,12 +38,12 @@ def see_graph(collection: Collection, options: argparse.Namespace) -> None:
     if has_graph(collection.snapshot):
         return
     with Progress("count pairs", quiet=options.quiet) as progress:
-        collection.term_graph(watch=watch_pairs(collection, progress))
+        collection.term_graph(progress=told_of_pairs(collection, progress))
     kept = "and kept with the collection" if has_graph(collection.snapshot) else "but not kept"
     say(options, f"a graph of terms was made {kept} (`likewise term-graph` makes others)")
 
 
-def watch_pairs(collection: Collection, progress: Progress) -> Callable[[int], None]:
-    """Tell a progress of documents whose pairs were counted."""
+def told_of_pairs(collection: Collection, progress: Progress) -> Callable[[int], None]:
+    """Give what tells a progress of documents whose pairs were counted."""
     measured = OutOf(collection.snapshot.n_slots, progress)
     return lambda n_docs: progress.advance(n_docs, measured=measured)

@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import os
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import asdict
+from dataclasses import replace as changed
 from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -12,17 +15,20 @@ import numpy as np
 
 from likewise.app.asking import Asking
 from likewise.app.fitting import (
-    drop_stored,
     fit_kernel_stored,
     fit_stored,
     fit_where_possible,
-    keep_up,
     read_fitted,
     read_indexed,
 )
 from likewise.app.opened import Path_
 from likewise.collection.build import Resources
-from likewise.collection.writer import Added, Writer, build
+from likewise.collection.generations import older_generations, unfinished_jobs
+from likewise.collection.locks import is_local
+from likewise.collection.manifest import VERSION, Artifact
+from likewise.collection.snapshot import Snapshot
+from likewise.collection.writer import Added, Writer, build, tidy
+from likewise.derived.keeping import keep_up
 from likewise.errors import SourceError, UsageError
 from likewise.evaluate.trec import Qrels
 from likewise.records import Document
@@ -36,7 +42,7 @@ if TYPE_CHECKING:
     from likewise.models.colour import Decomposition
     from likewise.models.fitting import Config as ModelConfig
     from likewise.models.fitting import Watch
-    from likewise.models.store import AnyModel
+    from likewise.models.stored import AnyModel
     from likewise.models.supplied import Supplied, SuppliedModel
     from likewise.models.triple import Triples
     from likewise.models.vectors import Names, Source
@@ -45,6 +51,8 @@ if TYPE_CHECKING:
     from likewise.smooth.store import AnySpace
 
 # Models are imported when they are first used: a search does not wait for them.
+
+ROLES = ("like", "smooth")
 
 Place = Path_ | Iterable[Document | Mapping[str, Any]]
 OnBad = Callable[[SourceError], None]
@@ -67,10 +75,9 @@ class Collection(Asking):
     ) -> Added:
         """Add documents, all or none; `on_bad` is told of what cannot be read, else it raises."""
         documents = _documents(sources, columns, format, on_bad)
-        with Writer(self.folder) as writer:
+        with Writer(self.folder, keep_up) as writer:
             added = writer.add(documents, replace=replace, resources=resources)
-            keep_up(writer, threads=resources.threads)
-        self.refresh()
+            self.refresh()
         return added
 
     def delete(self, doc_ids: str | Sequence[str], *, missing_ok: bool = False) -> int:
@@ -78,30 +85,37 @@ class Collection(Asking):
         with Writer(self.folder) as writer:
             wanted = [doc_ids] if isinstance(doc_ids, str) else list(doc_ids)
             deleted = writer.delete(wanted, missing_ok=missing_ok)
-        self.refresh()
+            self.refresh()
         return deleted
 
     def merge(self, *, resources: Resources = Resources()) -> None:
         """Merge all segments into one and drop what was deleted."""
-        with Writer(self.folder) as writer:
+        with Writer(self.folder, keep_up) as writer:
             writer.merge(resources=resources)
-            keep_up(writer, threads=resources.threads)
-        self.refresh()
+            self.refresh()
 
     def fit(
         self,
-        model: str | ModelConfig | KLSA = "ddm",
+        model: str | ModelConfig | KLSA = "",
         *,
         name: str = "",
         sample: Sample | None = None,
         threads: int = 0,
         go_on: bool = False,
         watch: Watch | None = None,
+        default: bool = False,
     ) -> AnyModel | AnySpace:
         """Fit a model and store it with the collection; `go_on` from the one that is there.
 
-        `klsa` is a kernel model, which smooths rankings; the others decompose documents.
+        `klsa` is a kernel model, which smooths rankings; the others decompose documents. Without a
+        model it is what `index` fits: lsi, and klsa beside it. With `default` it answers from now
+        on where no model is named.
         """
+        if not model:
+            if name or go_on:
+                raise UsageError("which model? Name it, as in fit('ddm')")
+            self.fit("klsa", threads=threads, watch=watch, default=default)
+            model = "lsi"
         fitted = fit_stored(
             self.folder,
             read_fitted(model) if isinstance(model, str) else model,
@@ -110,8 +124,9 @@ class Collection(Asking):
             threads=threads,
             go_on=go_on,
             watch=watch,
+            default=default,
         )
-        self.refresh()
+        self._changed()
         return fitted
 
     def fit_vectors(
@@ -123,6 +138,7 @@ class Collection(Asking):
         config: Supplied | None = None,
         threads: int = 0,
         watch: Watch | None = None,
+        default: bool = False,
     ) -> SuppliedModel:
         """Fit a model on the user's own vectors of documents, and store both.
 
@@ -141,8 +157,9 @@ class Collection(Asking):
             watch=watch,
             vectors=source,
             vector_ids=ids,
+            default=default,
         )
-        self.refresh()
+        self._changed()
         assert isinstance(fitted, SuppliedModel)
         return fitted
 
@@ -158,6 +175,7 @@ class Collection(Asking):
         name: str = "klsa",
         threads: int = 0,
         watch: Watch | None = None,
+        default: bool = False,
     ) -> AnySpace:
         """Fit a kernel model, by which rankings are smoothed, and store it.
 
@@ -180,20 +198,31 @@ class Collection(Asking):
             features=features,
             ids=ids,
             gram=gram,
+            default=default,
         )
-        self.refresh()
+        self._changed()
         return fitted
 
     def drop_model(self, name: str) -> None:
         """Remove a model, with all that was worked out by it."""
-        drop_stored(self.folder, name)
-        self.refresh()
+        from likewise.models.stored import drop_model
+
+        drop_model(self.folder, name)
+        self._changed()
+
+    def use_model(self, name: str) -> None:
+        """Let a model answer where none is named: for likeness, or for smoothing."""
+        from likewise.models.stored import use_model
+
+        use_model(self.folder, name)
+        self._changed()
 
     def model(self, name: str | None = None) -> AnyModel:
-        """Give a fitted model by name; without one, the model that was fitted last."""
-        from likewise.models.store import load_model
+        """Give a fitted model of documents by name; without one, the collection's default."""
+        from likewise.models.stored import load_model
 
-        return load_model(self._snapshot, name)
+        found: AnyModel = load_model(self._snapshot, name)
+        return found
 
     def decompose(
         self, doc_ids: str | Sequence[str], *, model: str | None = None, words: int = 15
@@ -228,41 +257,47 @@ class Collection(Asking):
     def tune(self, qrels: Qrels, *, model: str = "", store: bool = True) -> Learnt:
         """Learn how much own words count from judgements whose queries are documents by id."""
         from likewise.evaluate.learn import learn_weights
-        from likewise.like.store import Weights, store_weights
+        from likewise.like.store import Weights
         from likewise.like.view import View
+        from likewise.models.stored import find_model
 
         halves = self.halves(model)
         now = halves.weights or Weights()
         learnt = learn_weights(View(halves), now, qrels, threads=os.cpu_count() or 1)
         if store:
             with Writer(self.folder) as writer:
-                weights = Weights(now.points, learnt.chosen, "learnt")
-                store_weights(writer, weights, name=halves.model.name)
-            self.refresh()
+                weights = asdict(Weights(now.points, learnt.chosen, "learnt"))
+                artifact = find_model(writer.snapshot, halves.model.name)
+                about = dict(artifact.about) | {"weights": weights}
+                writer.put(changed(artifact, about=about))
+            self._changed()
         return learnt
+
+    def _changed(self) -> None:
+        """Show the newest state, and let go of what was held of the one before."""
+        self.refresh()
+        tidy(self.folder)
 
     def ageing(self) -> list[Ageing]:
         """Tell how models know the documents that were added after they were fitted."""
-        if not self._snapshot.manifest.models:
+        found = [one for one in self._snapshot.manifest.artifacts if one.kind == "model"]
+        models = sorted(found, key=lambda artifact: ROLES.index(artifact.about["role"]))
+        if not models:
             return []
         from likewise.like.ageing import ageing
-        from likewise.models.store import document_models
-        from likewise.smooth.store import stored_kernels
 
-        manifest = self._snapshot.manifest
-        models = [*document_models(manifest), *stored_kernels(manifest)]
-        found = (ageing(self._snapshot, entry.name) for entry in models)
-        return [one for one in found if one is not None]
+        measured = (ageing(self._snapshot, artifact) for artifact in models)
+        return [one for one in measured if one is not None]
 
     def info(self) -> dict[str, Any]:
         """Describe the collection in plain values."""
-        from likewise.models.store import document_models
-        from likewise.smooth.store import stored_kernels
-        from likewise.terms.store import stored_graphs
-
         s = self._snapshot
+        roots = [one for one in s.manifest.artifacts if not one.inputs]
+        by_role = {role: [a.name for a in roots if a.about.get("role") == role] for role in ROLES}
         return {
             "folder": str(self.folder),
+            "format": VERSION,
+            "generation": s.manifest.generation,
             "documents": s.n_docs,
             "deleted": s.n_slots - s.n_docs,
             "terms": s.n_terms,
@@ -270,13 +305,41 @@ class Collection(Asking):
             "average_length": round(s.average_length, 2),
             "segments": len(s.segments),
             "bytes": s.n_bytes,
+            "bytes_by_kind": _bytes_by_kind(s),
             "fields": s.field_names(),
-            "models": [entry.name for entry in document_models(s.manifest)],
-            "kernels": [entry.name for entry in stored_kernels(s.manifest)],
-            "graphs": stored_graphs(s.manifest),
+            "models": by_role["like"],
+            "kernels": by_role["smooth"],
+            "graphs": [one.name for one in roots if one.kind == "graph"],
+            "defaults": dict(s.manifest.defaults),
+            "keeps": _kept_of_documents(roots),
             "ageing": [one.to_json() for one in self.ageing()],
             "analysis": s.analysis.to_json(),
+            "leases": s.lease.held or is_local(self.folder),
+            "older_generations": [
+                {"generation": generation, "readers": readers}
+                for generation, readers in older_generations(self.folder)
+            ],
+            "unfinished": unfinished_jobs(self.folder),
         }
+
+
+def _bytes_by_kind(snapshot: Snapshot) -> dict[str, int]:
+    """Give how large the files of each kind are: texts, arrays for words, what was derived."""
+    sizes: Counter[str] = Counter()
+    for entry in snapshot.manifest.files():
+        sizes[entry.file.partition("-")[0]] += entry.size
+    return dict(sizes)
+
+
+def _kept_of_documents(roots: Iterable[Artifact]) -> list[str]:
+    """Say what of documents persists in models, whatever is deleted."""
+    said = []
+    for root in roots:
+        if root.kind == "model":
+            said.append(f"{root.name}: what it learnt of all documents that it was fitted on")
+        elif root.kind == "graph":
+            said.append(f"{root.name}: its nodes")
+    return said
 
 
 def open(folder: Path_) -> Collection:

@@ -8,13 +8,14 @@ from typing import TYPE_CHECKING
 
 from likewise.app.answers import Answers, one_line
 from likewise.app.opened import UNTITLED, Opened, Path_
+from likewise.collection.snapshot import Snapshot
 from likewise.errors import UsageError
 from likewise.retrieve.filters import Filter
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike
 
-    from likewise.like.halves import Watch
+    from likewise.derived.kind import Progress as Watch
     from likewise.like.methods import Config
     from likewise.like.near import Near
     from likewise.like.question import Example, Question, Ranker
@@ -27,9 +28,8 @@ if TYPE_CHECKING:
 class Liking(Opened):
     """Answers with documents like those in hand."""
 
-    def refresh(self) -> None:
-        """See what other processes have changed."""
-        super().refresh()
+    def _show(self, snapshot: Snapshot) -> None:
+        super()._show(snapshot)
         self._spaces: dict[Near, Space] = {}
         self._halves: dict[str, StoredHalves] = {}
         self._rankers: dict[str, Ranker] = {}

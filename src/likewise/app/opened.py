@@ -5,11 +5,13 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, Self
 
 from likewise.app.answers import Answer, Answers, one_line
+from likewise.collection.cards import LEAD
 from likewise.collection.snapshot import Snapshot, open_snapshot
 from likewise.compiled import Bools
+from likewise.derived.store import carry_over
 from likewise.records import Document, Ranking
 from likewise.retrieve.explain import Part
 from likewise.retrieve.filters import Filter, allowed_docs
@@ -21,7 +23,7 @@ if TYPE_CHECKING:
 
 Path_ = str | os.PathLike[str]
 
-UNTITLED = 160
+UNTITLED = LEAD
 
 
 class Opened:
@@ -33,9 +35,44 @@ class Opened:
 
     def refresh(self) -> None:
         """See what other processes have changed."""
-        self._snapshot = open_snapshot(self.folder)
+        before = vars(self).get("_snapshot")
+        self._show(open_snapshot(self.folder, before))
+        if before is not None:
+            carry_over(before, self._snapshot)
+            before.forget()
+
+    def _show(self, snapshot: Snapshot) -> None:
+        """Show a state, and let go of what was made of the one before."""
+        self._snapshot = snapshot
         self._retrievers: dict[Model, Retriever] = {}
         self._rows: dict[str, RowSearch] = {}
+
+    def close(self) -> None:
+        """Let go of the generation that is shown: what it names may then be removed."""
+        self._snapshot.close()
+
+    def __del__(self) -> None:
+        # What was made of the snapshot refers to it, and would keep its lease until the next
+        # collection of garbage.
+        snapshot = vars(self).get("_snapshot")
+        if snapshot is not None:
+            snapshot.forget()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return type(self)._reopened, (self._snapshot,)
+
+    @classmethod
+    def _reopened(cls, snapshot: Snapshot) -> Self:
+        made = cls.__new__(cls)
+        made.folder = snapshot.folder
+        made._show(snapshot)
+        return made
 
     @property
     def snapshot(self) -> Snapshot:
@@ -71,11 +108,12 @@ class Opened:
         return self._retrievers[model]
 
     def rows(self, name: str = "") -> RowSearch:
-        """Give the documents by a kernel model, ready to be searched; "" is the one fitted last."""
+        """Give the documents by a kernel model, ready to be searched; "" is the default."""
+        from likewise.models.stored import SMOOTH, find_model
         from likewise.smooth.search import RowSearch
-        from likewise.smooth.store import find_kernel, open_rows
+        from likewise.smooth.store import open_rows
 
-        named = find_kernel(self._snapshot, name).name
+        named = find_model(self._snapshot, name or None, SMOOTH).name
         if named not in self._rows:
             self._rows[named] = RowSearch(open_rows(self._snapshot, named))
         return self._rows[named]
@@ -89,9 +127,10 @@ class Opened:
         method: str,
     ) -> Answers:
         found = []
-        for doc, score in zip(ranking.docs.tolist(), ranking.scores.tolist(), strict=True):
-            document = self._snapshot.document(doc)
+        ids, cards = self._snapshot.doc_ids(ranking.docs), self._snapshot.cards(ranking.docs)
+        docs, scores = ranking.docs.tolist(), ranking.scores.tolist()
+        for doc, score, doc_id, card in zip(docs, scores, ids, cards, strict=True):
             parts = explain(doc) if explain else []
-            title = document.title or one_line(document.text[:UNTITLED])
-            found.append(Answer(document.id, score, title, document.fields, tuple(parts)))
+            title = card.title or one_line(card.lead)
+            found.append(Answer(doc_id, score, title, card.fields, tuple(parts)))
         return Answers(found, query=query, method=method)

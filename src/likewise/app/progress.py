@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 import time
 from collections.abc import Iterable, Iterator
@@ -10,6 +11,8 @@ from typing import Protocol, Self, TextIO, TypeVar
 
 Item = TypeVar("Item")
 
+# Where this variable of the environment is "none", no command shows progress, however slow it is.
+VARIABLE = "LIKEWISE_PROGRESS"
 _PATIENCE = 1.0
 _ON_TERMINAL = 0.2
 _IN_A_LOG = 10.0
@@ -36,7 +39,7 @@ class Progress:
         self.what = what
         self.unit = unit
         self.count = 0
-        self._quiet = quiet
+        self._quiet = quiet or is_unwanted()
         self._stream: TextIO = sys.stderr
         self._terminal = self._stream.isatty()
         self._start = time.monotonic()
@@ -112,6 +115,11 @@ class OutOf:
     def done(self) -> int:
         """What was counted so far."""
         return self._progress.count
+
+
+def is_unwanted() -> bool:
+    """Tell whether the environment asks for no progress."""
+    return os.environ.get(VARIABLE, "") == "none"
 
 
 def _span(seconds: float) -> str:

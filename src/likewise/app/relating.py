@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from contextlib import suppress
 from dataclasses import fields
 from numbers import Integral, Real
@@ -13,20 +13,18 @@ import numpy as np
 
 from likewise.app.liking import Liking
 from likewise.collection.build import content
-from likewise.collection.manifest import GRAPH
 from likewise.collection.writer import Writer
-from likewise.errors import LockedError, StorageError, UsageError
+from likewise.errors import CollectionError, LockedError, StorageError, UsageError
 
 if TYPE_CHECKING:
+    from likewise.derived.kind import Progress
     from likewise.terms.extracting import Extractor
     from likewise.terms.nearness import Nearness
     from likewise.terms.nodes import Filters
     from likewise.terms.related import Between, Related, TermGraph
 
-Watch = Callable[[int], None]
-
 # What graphs are called that were given no name: those of names do not replace those of words.
-NAMES = "names"
+GRAPH, NAMES = "graph", "names"
 
 # What finds the documents that vote: of those tried the best for term prediction.
 _VOTING = "tfidf"
@@ -51,14 +49,6 @@ class Predicted(NamedTuple):
 class Relating(Liking):
     """Answers with terms."""
 
-    def refresh(self) -> None:
-        """See what other processes have changed."""
-        # Graphs are kept with their snapshot, and refer to it: as they are, neither would let go
-        # of its files before the next full search for garbage.
-        if "_snapshot" in vars(self):
-            vars(self._snapshot).pop("_term_graphs", None)
-        super().refresh()
-
     def make_term_graph(
         self,
         *,
@@ -70,7 +60,8 @@ class Relating(Liking):
         name: str = "",
         origin: str = "",
         threads: int = 0,
-        watch: Watch | None = None,
+        progress: Progress | None = None,
+        wait: bool = True,
     ) -> TermGraph:
         """Make a graph of terms that are said together, and store it with the collection.
 
@@ -80,13 +71,14 @@ class Relating(Liking):
         function of a text, finds (in `filters.min_df` documents, by default one). Pairs are
         counted `within` a sentence or document. Without a `name` it is "graph", or "names" where
         nodes are names, in place of one that is called so. `origin` says in messages where names
-        come from; `watch` is told of documents.
+        come from; `progress` is told of documents. Others may write while it is counted, and are
+        waited for at the end; without `wait` it is an error where one does.
         """
+        from likewise.terms.catalogue import check_graph_name, store_graph
         from likewise.terms.extracting import extract_nodes
         from likewise.terms.nodes import Filters, choose_nodes, read_names, usual_filters
         from likewise.terms.opening import open_graph
-        from likewise.terms.prepared import store_prepared
-        from likewise.terms.store import GraphSettings, check_graph_name, store_graph
+        from likewise.terms.stored import GraphSettings
 
         if names is not None and extract is not None:
             raise UsageError("the nodes of a graph are names or what a function finds, not both")
@@ -98,28 +90,34 @@ class Relating(Liking):
         check_counts(threads=threads)
         threads = threads or os.cpu_count() or 1
         name = name or (GRAPH if names is None and extract is None else NAMES)
-        with Writer(self.folder) as writer:
-            check_graph_name(writer.manifest, name)
-            # While nobody else writes: terms have other numbers in a collection made anew.
-            self.refresh()
-            usual = usual_filters(self._snapshot.n_docs)
-            rule = filters or (usual if extract is None else Filters(min_df=1, max_df=1.0))
-            if names is not None:
-                nodes = read_names(self._snapshot, names, exact=exact)
-                origin = origin or "a list"
-            elif extract is not None:
-                nodes = extract_nodes(self._snapshot, extract, within=within, min_df=rule.min_df)
-                origin = origin or "a function"
-            else:
-                nodes, origin = choose_nodes(self._snapshot, rule), ""
-            settings = GraphSettings(within, rule, origin)
-            store_graph(writer, nodes, settings, name=name, threads=threads, watch=watch)
-            store_prepared(writer, threads=threads)
         self.refresh()
+        # Not after an extractor has read all texts.
+        check_graph_name(self._snapshot.manifest, name)
+        rule = filters or (
+            usual_filters(self._snapshot.n_docs) if extract is None else Filters(1, 1.0)
+        )
+        if names is not None:
+            nodes = read_names(self._snapshot, names, exact=exact)
+            origin = origin or "a list"
+        elif extract is not None:
+            nodes = extract_nodes(self._snapshot, extract, within=within, min_df=rule.min_df)
+            origin = origin or "a function"
+        else:
+            nodes, origin = choose_nodes(self._snapshot, rule), ""
+        store_graph(
+            self._snapshot,
+            nodes,
+            GraphSettings(within, rule, origin),
+            name=name,
+            threads=threads,
+            progress=progress,
+            wait=wait,
+        )
+        self._take_over()
         return open_graph(self._snapshot, name, threads=threads)
 
     def term_graph(
-        self, name: str = "", nearness: Nearness | None = None, *, watch: Watch | None = None
+        self, name: str = "", nearness: Nearness | None = None, *, progress: Progress | None = None
     ) -> TermGraph:
         """Open a graph of terms; without a name the one called "graph", else the one made last.
 
@@ -130,32 +128,35 @@ class Relating(Liking):
 
         check_texts(name=name)
         # A model of documents may be called so.
-        taken = any(entry.name == GRAPH for entry in self._snapshot.manifest.models)
+        taken = any(one.name == GRAPH for one in self._snapshot.manifest.artifacts)
         if not (name or taken or has_graph(self._snapshot) or is_open(self._snapshot)):
             # Another process may be writing, or the folder may be read-only: then it is not kept.
             with suppress(LockedError, StorageError):
-                self.make_term_graph(watch=watch)
+                self.make_term_graph(progress=progress, wait=False)
         threads = os.cpu_count() or 1
         return open_graph(self._snapshot, name, nearness or Nearness(), threads=threads)
 
     def term_graphs(self) -> list[str]:
         """List the graphs of terms that are stored with the collection, by name."""
-        from likewise.terms.store import stored_graphs
+        from likewise.terms.catalogue import stored_graphs
 
         return stored_graphs(self._snapshot.manifest)
 
     def drop_term_graph(self, name: str) -> None:
         """Remove a graph of terms from the collection."""
-        from likewise.terms.store import find_graph
+        from likewise.terms.catalogue import drop_graph
 
         check_texts(name=name)
         if not name:
             raise UsageError("which graph is to be removed? Give its name")
-        with Writer(self.folder) as writer:
-            self.refresh()
-            find_graph(self._snapshot, name)
-            writer.drop_model(name)
+        drop_graph(self.folder, name)
+        self._take_over()
+
+    def _take_over(self) -> None:
+        """See what was published; files that this collection alone still held are removed."""
         self.refresh()
+        with suppress(CollectionError):
+            Writer(self.folder).close()
 
     def related(self, text: str, k: int = 20, *, graph: str = "", **nearness: Any) -> list[Related]:
         """Give the terms nearest to those that a text mentions, and what brings them near.

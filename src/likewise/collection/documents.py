@@ -1,14 +1,17 @@
 """What did the documents say? Their text and metadata, compressed in blocks.
 
-`documents.jsonl.zst` is a plain series of zstd frames of JSON lines, so that the tools of any
-machine can read it; `document-blocks.npy` has, for each frame, its first document and its
-offset.
+A file of documents is a plain series of zstd frames of JSON lines, so that the tools of any
+machine can read it. *Blocks* have, for each frame, its first document and its offset. Frames are
+read by `pread` through a few descriptors that all collections of a process share.
 """
 
 from __future__ import annotations
 
 import math
+import os
 import threading
+import weakref
+import zlib
 from collections import OrderedDict
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
@@ -19,19 +22,18 @@ import numpy as np
 import orjson
 import zstandard
 
-from likewise.collection.files import ArrayWriter, map_array, map_bytes, sync
+from likewise.collection.files import REMEDY, reading_errors, sync
+from likewise.collection.manifest import FileEntry
+from likewise.compiled import Longs
 from likewise.errors import DamagedError
 from likewise.records import Document
 
-FILE = "documents.jsonl.zst"
-_BLOCKS = "document-blocks.npy"
 _BLOCK_BYTES = 1 << 16
 _CACHED_BLOCKS = 64
+_MOST_OPEN = 8
 _DEEPEST = 100
 # Dates and objects are refused here, so that `plain` alone says what they become.
-_JSON = (
-    orjson.OPT_APPEND_NEWLINE | orjson.OPT_PASSTHROUGH_DATETIME | orjson.OPT_PASSTHROUGH_DATACLASS
-)
+_JSON = orjson.OPT_PASSTHROUGH_DATETIME | orjson.OPT_PASSTHROUGH_DATACLASS
 
 
 class Frame(NamedTuple):
@@ -48,7 +50,7 @@ def compress(documents: Sequence[Document]) -> list[Frame]:
     lines: list[bytes] = []
     size = 0
     for document in documents:
-        line = _line(document)
+        line = write_json(document._asdict()) + b"\n"
         lines.append(line)
         size += len(line)
         if size >= _BLOCK_BYTES:
@@ -59,12 +61,12 @@ def compress(documents: Sequence[Document]) -> list[Frame]:
     return frames
 
 
-def _line(document: Document) -> bytes:
-    record = document._asdict()
+def write_json(value: Any) -> bytes:
+    """Write a value as JSON, as `plain` has it."""
     try:
-        return orjson.dumps(record, option=_JSON)
+        return orjson.dumps(value, option=_JSON)
     except TypeError:
-        return orjson.dumps(plain(record), option=_JSON)
+        return orjson.dumps(plain(value), option=_JSON)
 
 
 def plain(value: Any, *, depth: int = 0) -> Any:
@@ -97,62 +99,56 @@ def plain(value: Any, *, depth: int = 0) -> Any:
 class DocumentsWriter:
     """Writes frames one after the other; what is written can be read back before the end."""
 
-    def __init__(self, folder: Path) -> None:
+    def __init__(self, path: Path) -> None:
         self.n_docs = 0
-        self._path = folder / FILE
-        self._file = self._path.open("wb")
-        self._blocks = ArrayWriter(folder / _BLOCKS, np.uint64)
-        self._firsts: list[int] = []
-        self._offsets: list[int] = []
+        self._path = path
+        self._file = path.open("w+b")
+        self._crc = 0
+        self._size = 0
+        self._blocks: list[tuple[int, int]] = []
 
     def append(self, frames: Sequence[Frame]) -> None:
         """Add compressed documents."""
         for frame in frames:
-            self._firsts.append(self.n_docs)
-            self._offsets.append(self._file.tell())
-            self._blocks.append(np.array([self.n_docs, self._file.tell()], np.uint64))
+            self._blocks.append((self.n_docs, self._size))
             self._file.write(frame.data)
+            self._crc = zlib.crc32(frame.data, self._crc)
+            self._size += len(frame.data)
             self.n_docs += frame.n_docs
+
+    @property
+    def blocks(self) -> Longs:
+        """The first document and the offset of each frame, and where the last one ends."""
+        return np.array([*self._blocks, (self.n_docs, self._size)], np.uint64)
 
     def read(self, doc: int) -> Document:
         """Read a document back."""
         self._file.flush()
-        block = int(np.searchsorted(self._firsts, doc, "right")) - 1
-        with self._path.open("rb") as file:
-            file.seek(self._offsets[block])
-            ends = [*self._offsets, self._file.tell()]
-            frame = file.read(ends[block + 1] - ends[block])
-            lines = _lines(
-                frame, [*self._firsts, self.n_docs][block + 1] - self._firsts[block], self._path
-            )
-        return _document(lines[doc - self._firsts[block]])
+        return Documents(self._path, self.blocks)[doc]
 
-    def close(self) -> None:
-        """Finish both files."""
+    def close(self) -> FileEntry:
+        """Push the file to the disk."""
         try:
-            self._blocks.append(np.array([self.n_docs, self._file.tell()], np.uint64))
-            self._blocks.close()
             sync(self._file)
         finally:
             self._file.close()
+        return FileEntry(self._path.name, self._size, self._crc)
 
     def abandon(self) -> None:
         """Close without finishing."""
         with suppress(OSError):
             self._file.close()
-        self._blocks.abandon()
 
 
 class Documents:
     """Reads documents; safe to use from several threads."""
 
-    def __init__(self, folder: Path) -> None:
-        self._path = folder / FILE
-        self._data = map_bytes(self._path)
-        blocks = map_array(folder / _BLOCKS).reshape(-1, 2).astype(np.int64)
-        self._firsts, self._offsets = blocks[:, 0], blocks[:, 1]
+    def __init__(self, path: Path, blocks: Longs) -> None:
+        self._path = path
+        self._firsts, self._offsets = blocks.astype(np.int64).T
         self._cache: OrderedDict[int, list[bytes]] = OrderedDict()
         self._lock = threading.Lock()
+        weakref.finalize(self, _DESCRIPTORS.forget, path)
 
     def __getitem__(self, doc: int) -> Document:
         block = int(np.searchsorted(self._firsts, doc, "right")) - 1
@@ -170,7 +166,9 @@ class Documents:
 
     def frame(self, block: int) -> Frame:
         """Give one frame as it is."""
-        return Frame(self._compressed(block), int(self._firsts[block + 1] - self._firsts[block]))
+        start, stop = self._offsets[block : block + 2].tolist()
+        data = _DESCRIPTORS.read(self._path, start, stop - start)
+        return Frame(data, int(self._firsts[block + 1] - self._firsts[block]))
 
     def _block(self, block: int) -> list[bytes]:
         with self._lock:
@@ -187,8 +185,46 @@ class Documents:
     def _read(self, block: int) -> list[bytes]:
         return _lines(*self.frame(block), self._path)
 
-    def _compressed(self, block: int) -> bytes:
-        return self._data[int(self._offsets[block]) : int(self._offsets[block + 1])]
+
+class _Descriptors:
+    """Open files of documents, a few for the whole process: whoever reads takes one out."""
+
+    def __init__(self) -> None:
+        # Of a kind that one thread can take twice: `forget` runs whenever garbage is collected.
+        self._lock = threading.RLock()
+        self._open: OrderedDict[Path, int] = OrderedDict()
+
+    def read(self, path: Path, offset: int, length: int) -> bytes:
+        """Read some bytes of a file."""
+        with self._lock:
+            handle = self._open.pop(path, None)
+        try:
+            with reading_errors(path):
+                if handle is None:
+                    handle = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
+                return os.pread(handle, length, offset)
+        finally:
+            if handle is not None:
+                self._put(path, handle)
+
+    def _put(self, path: Path, handle: int) -> None:
+        with self._lock:
+            extra = [handle] if path in self._open else []
+            self._open.setdefault(path, handle)
+            while len(self._open) > _MOST_OPEN:
+                extra.append(self._open.popitem(last=False)[1])
+        for one in extra:
+            os.close(one)
+
+    def forget(self, path: Path) -> None:
+        """Close a file that is no longer read."""
+        with self._lock:
+            handle = self._open.pop(path, None)
+        if handle is not None:
+            os.close(handle)
+
+
+_DESCRIPTORS = _Descriptors()
 
 
 def _lines(frame: bytes, n_docs: int, path: Path) -> list[bytes]:
@@ -197,12 +233,9 @@ def _lines(frame: bytes, n_docs: int, path: Path) -> list[bytes]:
     except (zstandard.ZstdError, MemoryError) as error:
         # A damaged header may ask for any amount of memory.
         reason = str(error) or "a block is not readable"
-        raise DamagedError(f"{path}: {reason}; restore it from a copy, or index again") from None
+        raise DamagedError(f"{path}: {reason}; {REMEDY}") from None
     if len(lines) != n_docs:
-        raise DamagedError(
-            f"{path}: {len(lines)} documents in a block of {n_docs}; "
-            "restore it from a copy, or index again"
-        )
+        raise DamagedError(f"{path}: {len(lines)} documents in a block of {n_docs}; {REMEDY}")
     return lines
 
 

@@ -10,20 +10,19 @@ from __future__ import annotations
 
 from array import array
 from collections.abc import Mapping, Sequence
-from pathlib import Path
+from functools import cached_property
 from typing import Any
 
 import numpy as np
-import orjson
 
 from likewise.collection.documents import plain
-from likewise.collection.files import map_array, write_array, write_bytes
+from likewise.collection.pack import Arrays, Output
 from likewise.compiled import Bools, Doubles, Ints
 from likewise.text.table import Strings
 
 LONGEST_VALUE = 256
 MOST_NUMBERS = 64
-_DIRECTORY = "fields.json"
+_DIRECTORY = "fields"
 
 
 class _Column:
@@ -82,7 +81,7 @@ class FieldsWriter:
                 # As it will be stored, so that a merge, which reads it back, finds the same.
                 column.add(doc, plain(value))
 
-    def write(self, folder: Path) -> None:
+    def write(self, out: Output) -> None:
         """Write all columns, one after the other, with a directory of where each stands."""
         directory: dict[str, list[int]] = {}
         numbers: list[Doubles] = []
@@ -111,15 +110,15 @@ class FieldsWriter:
             spans = [n_numbers, n_numbers + len(values), n_texts, n_texts + len(ranked)]
             directory[name] = spans
             n_numbers, n_texts, n_text_docs = spans[1], spans[3], n_text_docs + len(docs)
-        write_bytes(folder / _DIRECTORY, orjson.dumps(directory))
-        write_array(folder / "field-numbers.npy", _joined(numbers, np.float64))
-        write_array(folder / "field-number-docs.npy", _joined(number_docs, np.uint32))
+        out.note(**{_DIRECTORY: directory})
+        out.put("fields.numbers", _joined(numbers, np.float64))
+        out.put("fields.number-docs", _joined(number_docs, np.uint32))
         laid = Strings.of(texts)
-        write_array(folder / "field-texts.npy", laid.arena)
-        write_array(folder / "field-text-offsets.npy", laid.offsets)
+        out.put("fields.texts", laid.arena)
+        out.put("fields.text-offsets", laid.offsets)
         starts = _joined([*text_starts, np.array([n_text_docs])], np.uint32)
-        write_array(folder / "field-text-starts.npy", starts)
-        write_array(folder / "field-text-docs.npy", _joined(text_docs, np.uint32))
+        out.put("fields.text-starts", starts)
+        out.put("fields.text-docs", _joined(text_docs, np.uint32))
 
 
 def _joined(pieces: Sequence[Any], dtype: Any) -> Any:
@@ -129,16 +128,18 @@ def _joined(pieces: Sequence[Any], dtype: Any) -> Any:
 class Fields:
     """The metadata of a segment, mapped; each question is answered with a mask of documents."""
 
-    def __init__(self, folder: Path, n_docs: int) -> None:
+    def __init__(self, arrays: Arrays, n_docs: int) -> None:
         self._n_docs = n_docs
-        self._directory: dict[str, list[int]] = orjson.loads((folder / _DIRECTORY).read_bytes())
-        self._numbers = map_array(folder / "field-numbers.npy")
-        self._number_docs = map_array(folder / "field-number-docs.npy")
-        self._texts = Strings(
-            map_array(folder / "field-texts.npy"), map_array(folder / "field-text-offsets.npy")
-        )
-        self._starts = map_array(folder / "field-text-starts.npy")
-        self._text_docs = map_array(folder / "field-text-docs.npy")
+        self._directory: dict[str, list[int]] = arrays.meta[_DIRECTORY]
+        self._arrays = arrays
+
+    @cached_property
+    def _numbers(self) -> Doubles:
+        return self._arrays["fields.numbers"]
+
+    @cached_property
+    def _texts(self) -> Strings:
+        return Strings(self._arrays["fields.texts"], self._arrays["fields.text-offsets"])
 
     @property
     def names(self) -> list[str]:
@@ -165,7 +166,7 @@ class Fields:
         values = self._numbers[first:last]
         a = int(np.searchsorted(values, low, "left" if closed[0] else "right"))
         b = int(np.searchsorted(values, high, "right" if closed[1] else "left"))
-        mask[self._number_docs[first + a : first + max(a, b)]] = True
+        mask[self._arrays["fields.number-docs"][first + a : first + max(a, b)]] = True
         return mask
 
     def texts_from(self, field: str, operator: str, value: str) -> Bools:
@@ -183,7 +184,8 @@ class Fields:
         a = first if low is None else self._rank(first, last, low, after=not closed)
         b = last if high is None else self._rank(first, last, high, after=closed)
         if a < b:
-            mask[self._text_docs[int(self._starts[a]) : int(self._starts[b])]] = True
+            starts = self._arrays["fields.text-starts"]
+            mask[self._arrays["fields.text-docs"][int(starts[a]) : int(starts[b])]] = True
         return mask
 
     def _rank(self, first: int, last: int, key: bytes, *, after: bool) -> int:

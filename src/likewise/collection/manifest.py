@@ -1,51 +1,64 @@
-"""What makes up the collection at this moment?
+"""What makes up a collection in one generation: immutable once written.
 
-One JSON file, replaced atomically: whatever it does not name does not belong to the collection.
+`manifests/<generation>.json` has a state, `manifest.json` points to the newest. Whatever no
+manifest names does not belong to the collection.
 """
 
 from __future__ import annotations
 
 import os
 import zlib
-from collections.abc import Mapping
-from dataclasses import dataclass, field
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field, fields
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import orjson
 
-from likewise.collection.files import Seal, sync_folder, write_bytes
-from likewise.errors import DamagedError, FormatError, NotACollection
+from likewise.collection.pack import PackEntry
+from likewise.errors import DamagedError, FormatError, NotACollection, UsageError
 from likewise.text.analysis import Analysis
 
-NAME = "manifest.json"
+POINTER = "manifest.json"
+MANIFESTS = "manifests"
 FORMAT = "likewise collection"
-VERSION = 1
-# Kinds of models that do not decompose documents: of terms, and of rankings.
-GRAPH, KERNEL = "graph", "kernel"
+VERSION = 2
+
+
+class FileEntry(NamedTuple):
+    """A file of no arrays: its size, and the checksum of all of it."""
+
+    file: str
+    size: int
+    crc: int
 
 
 @dataclass(frozen=True)
-class Tombstones:
-    """The deleted documents of a segment."""
+class Deleted:
+    """The deleted documents of a segment, and what they counted for."""
 
-    name: str
+    id: str
     n_docs: int
     n_tokens: int
-    files: Mapping[str, Seal]
+    pack: PackEntry
 
 
 @dataclass(frozen=True)
 class SegmentEntry:
-    """A segment: its size, the terms that it was the first to use, and its files."""
+    """A segment: its size, the terms that it was the first to use, and its files.
 
-    name: str
+    `id` is the identity of its documents. Packs are a list: what a later version adds to a
+    segment is one more.
+    """
+
+    id: str
     n_docs: int
     n_tokens: int
     first_term: int
     n_terms: int
-    files: Mapping[str, Seal]
-    deleted: Tombstones | None = None
+    documents: FileEntry
+    packs: tuple[PackEntry, ...]
+    deleted: Deleted | None = None
 
     @property
     def n_live(self) -> int:
@@ -54,50 +67,73 @@ class SegmentEntry:
 
 
 @dataclass(frozen=True)
-class ModelEntry:
-    """A model that was fitted on the collection: the user's name for it, its folder and files."""
+class Artifact:
+    """Something derived from the documents: a model, vectors, a term graph, pairs of terms, …
 
-    name: str
-    kind: str
-    folder: str
-    files: Mapping[str, Seal]
-
-
-@dataclass(frozen=True)
-class DerivedEntry:
-    """What was worked out of segments by a model, and can be worked out again.
-
-    `model` is that model's folder ("" where none was needed). When the model or one of the
-    segments goes, so does what was derived from it.
+    It is valid while the manifest names all of its `inputs`: ids of artifacts, of segments and of
+    deletions. `about` has small plain values; where they are all there is, there is no pack.
     """
 
+    id: str
     kind: str
-    model: str
-    segments: tuple[str, ...]
-    folder: str
-    files: Mapping[str, Seal]
+    version: int
+    name: str
+    inputs: tuple[str, ...] = ()
+    about: Mapping[str, Any] = field(default_factory=dict)
+    pack: PackEntry | None = None
 
 
 @dataclass(frozen=True)
 class Manifest:
-    """The state of a collection; the model fitted last is the last of `models`."""
+    """The state of a collection.
+
+    Term numbers mean something within one `lineage`, which is new when everything is replaced.
+    `fields` has the types of metadata fields that have one, `defaults` the model that answers
+    where none is named, by what is asked.
+    """
 
     analysis: Analysis = field(default_factory=Analysis)
     generation: int = 0
-    last_name: int = 0
+    lineage: str = ""
+    fields: Mapping[str, str] = field(default_factory=dict)
+    defaults: Mapping[str, str] = field(default_factory=dict)
     segments: tuple[SegmentEntry, ...] = ()
-    models: tuple[ModelEntry, ...] = ()
-    derived: tuple[DerivedEntry, ...] = ()
+    artifacts: tuple[Artifact, ...] = ()
 
     @property
     def n_terms(self) -> int:
         """How many terms the collection has ever used."""
         return sum(segment.n_terms for segment in self.segments)
 
+    def files(self) -> Iterator[FileEntry | PackEntry]:
+        """List the files that it names."""
+        for segment in self.segments:
+            yield segment.documents
+            yield from segment.packs
+            if segment.deleted:
+                yield segment.deleted.pack
+        for artifact in self.artifacts:
+            if artifact.pack:
+                yield artifact.pack
 
-def read_manifest(folder: Path) -> Manifest:
-    """Read the state of the collection in a folder."""
-    path = folder / NAME
+    def ids(self) -> set[str]:
+        """Give what artifacts may be derived from: all ids that it names."""
+        found = {artifact.id for artifact in self.artifacts}
+        for segment in self.segments:
+            found |= {segment.id, *([segment.deleted.id] if segment.deleted else [])}
+        return found
+
+
+class Pointer(NamedTuple):
+    """The newest generation, and the checksum of its manifest."""
+
+    generation: int
+    crc: int
+
+
+def read_pointer(folder: Path) -> Pointer:
+    """Read which generation of a collection is the newest."""
+    path = folder / POINTER
     try:
         data = path.read_bytes()
     except (FileNotFoundError, NotADirectoryError):
@@ -108,82 +144,129 @@ def read_manifest(folder: Path) -> Manifest:
     except OSError as error:
         raise NotACollection(f"{path}: cannot be read ({os.strerror(error.errno or 0)})") from None
     try:
-        outer = orjson.loads(data)
-        body, crc = outer["collection"], outer["crc"]
+        read = orjson.loads(data)
+        known, version = read["format"] == FORMAT, read["version"]
     except (orjson.JSONDecodeError, KeyError, TypeError):
         raise DamagedError(f"{path}: not a manifest; restore it from a copy") from None
-    if outer.get("format") != FORMAT:
+    if not known:
         raise NotACollection(f"{path}: not a manifest of {FORMAT}")
-    if outer.get("version") != VERSION:
-        raise FormatError(
-            f"{folder} has format {outer.get('version')}; this likewise reads format {VERSION}: "
-            "use the likewise that wrote it, or index the sources again"
+    if version != VERSION:
+        remedy = (
+            f"bring it up to date with: likewise upgrade {folder}"
+            if version == 1
+            else "use the likewise that wrote it, or index the sources again"
         )
-    if zlib.crc32(orjson.dumps(body, option=orjson.OPT_SORT_KEYS)) != crc:
+        raise FormatError(
+            f"{folder} has format {version}; this likewise reads format {VERSION}: {remedy}"
+        )
+    try:
+        return Pointer(int(read["generation"]), int(read["crc"]))
+    except (KeyError, TypeError, ValueError, OverflowError):
+        raise DamagedError(f"{path}: not a manifest; restore it from a copy") from None
+
+
+def write_pointer(pointer: Pointer) -> bytes:
+    """Write what `manifest.json` holds.
+
+    An empty `collection` is what makes the code of format 1 say that it cannot read this one.
+    """
+    outer = {"format": FORMAT, "version": VERSION, **pointer._asdict(), "collection": {}}
+    return orjson.dumps(outer, option=orjson.OPT_INDENT_2 | orjson.OPT_APPEND_NEWLINE)
+
+
+def manifest_path(folder: Path, generation: int) -> Path:
+    """Give the file of a generation."""
+    return folder / MANIFESTS / f"{generation:08d}.json"
+
+
+def parse_manifest(data: bytes, path: Path, *, crc: int | None = None) -> Manifest:
+    """Read a state; `crc` is what the pointer knows of it."""
+    try:
+        outer = orjson.loads(data)
+        body, found = outer["collection"], outer["crc"]
+    except (orjson.JSONDecodeError, KeyError, TypeError):
+        raise DamagedError(f"{path}: not a manifest; restore it from a copy") from None
+    if _crc(body) != found or crc not in (None, found):
         raise DamagedError(f"{path}: its content was altered (checksum); restore it from a copy")
-    return _from_json(body)
+    try:
+        return _from_json(body)
+    except (KeyError, TypeError, ValueError, UsageError) as error:
+        raise FormatError(
+            f"{path}: written by another version of likewise ({error}): use that one"
+        ) from None
 
 
-def write_manifest(folder: Path, manifest: Manifest) -> None:
-    """Make a state the collection's, all at once."""
+def format_manifest(manifest: Manifest) -> tuple[bytes, int]:
+    """Write a state: the file's content, and the checksum that the pointer keeps."""
     body = _to_json(manifest)
-    outer = {
-        "format": FORMAT,
-        "version": VERSION,
-        "crc": zlib.crc32(orjson.dumps(body, option=orjson.OPT_SORT_KEYS)),
-        "collection": body,
-    }
-    aside = folder / (NAME + ".new")
-    write_bytes(aside, orjson.dumps(outer, option=orjson.OPT_INDENT_2))
-    aside.replace(folder / NAME)
-    sync_folder(folder)
+    crc = _crc(body)
+    outer = {"crc": crc, "collection": body}
+    return orjson.dumps(outer, option=orjson.OPT_INDENT_2), crc
+
+
+def _crc(body: Any) -> int:
+    return zlib.crc32(orjson.dumps(body, option=orjson.OPT_SORT_KEYS))
 
 
 def _to_json(manifest: Manifest) -> dict[str, Any]:
-    return {
-        "analysis": manifest.analysis.to_json(),
-        "generation": manifest.generation,
-        "last_name": manifest.last_name,
-        "segments": [_entry_to_json(segment) for segment in manifest.segments],
-        "models": [_entry_to_json(model) for model in manifest.models],
-        "derived": [_entry_to_json(entry) for entry in manifest.derived],
-    }
+    values = dict(vars(manifest))
+    values["analysis"] = manifest.analysis.to_json()
+    values["segments"] = [_plain(segment) for segment in manifest.segments]
+    values["artifacts"] = [_plain(artifact) for artifact in manifest.artifacts]
+    plain: dict[str, Any] = orjson.loads(orjson.dumps(values, option=orjson.OPT_SERIALIZE_NUMPY))
+    return plain
 
 
-def _entry_to_json(entry: SegmentEntry | Tombstones | ModelEntry | DerivedEntry) -> dict[str, Any]:
+def _plain(entry: SegmentEntry | Deleted | Artifact) -> dict[str, Any]:
     values = dict(vars(entry))
-    values["files"] = {name: list(seal) for name, seal in entry.files.items()}
-    if isinstance(entry, SegmentEntry) and entry.deleted is not None:
-        values["deleted"] = _entry_to_json(entry.deleted)
+    for name, value in values.items():
+        if isinstance(value, FileEntry | PackEntry):
+            values[name] = value._asdict()
+        elif isinstance(value, Deleted):
+            values[name] = _plain(value)
+        elif name == "packs":
+            values[name] = [pack._asdict() for pack in value]
     return values
 
 
 def _from_json(body: Mapping[str, Any]) -> Manifest:
-    segments = []
-    for entry in body["segments"]:
-        deleted = entry["deleted"]
-        if deleted is not None:
-            deleted = Tombstones(**deleted | {"files": _seals(deleted["files"])})
-        segments.append(
-            SegmentEntry(**entry | {"files": _seals(entry["files"]), "deleted": deleted})
-        )
     return Manifest(
         analysis=Analysis.from_json(body["analysis"]),
         generation=body["generation"],
-        last_name=body["last_name"],
-        segments=tuple(segments),
-        models=tuple(
-            ModelEntry(**model | {"files": _seals(model["files"])})
-            for model in body.get("models", ())
-        ),
-        derived=tuple(
-            DerivedEntry(
-                **entry | {"files": _seals(entry["files"]), "segments": tuple(entry["segments"])}
+        lineage=body["lineage"],
+        fields=body["fields"],
+        defaults=body["defaults"],
+        segments=tuple(_segment(entry) for entry in body["segments"]),
+        artifacts=tuple(
+            Artifact(
+                **_known(Artifact, entry)
+                | {"inputs": tuple(entry["inputs"]), "pack": _pack(entry["pack"])}
             )
-            for entry in body.get("derived", ())
+            for entry in body["artifacts"]
         ),
     )
 
 
-def _seals(files: Mapping[str, Any]) -> dict[str, Seal]:
-    return {name: Seal(*numbers) for name, numbers in files.items()}
+def _segment(entry: Mapping[str, Any]) -> SegmentEntry:
+    deleted = entry["deleted"]
+    if deleted is not None:
+        deleted = Deleted(**_known(Deleted, deleted) | {"pack": _pack(deleted["pack"])})
+    packs = [_pack(pack) for pack in entry["packs"]]
+    return SegmentEntry(
+        **_known(SegmentEntry, entry)
+        | {
+            "documents": FileEntry(**_known(FileEntry, entry["documents"])),
+            "packs": tuple(pack for pack in packs if pack),
+            "deleted": deleted,
+        }
+    )
+
+
+def _known(kind: Any, entry: Mapping[str, Any]) -> dict[str, Any]:
+    """Leave out what a later version may have added."""
+    names = kind._fields if issubclass(kind, tuple) else [one.name for one in fields(kind)]
+    return {name: value for name, value in entry.items() if name in names}
+
+
+def _pack(entry: Mapping[str, Any] | None) -> PackEntry | None:
+    return PackEntry(**_known(PackEntry, entry) | {"toc": tuple(entry["toc"])}) if entry else None

@@ -1,7 +1,7 @@
 """How do many small segments become one?
 
-Only neighbours are merged, so that documents keep their order. Forward records are copied as
-they are, because term numbers are the collection's.
+Only neighbours are merged, so that documents keep their order. Records are copied as they are,
+because term numbers are the collection's.
 """
 
 from __future__ import annotations
@@ -10,51 +10,63 @@ from collections.abc import Callable, Sequence
 
 import numpy as np
 
-from likewise.collection.build import OFFSET_LIMIT, SegmentBuilder
+from likewise.collection.build import MOST_BYTES, MOST_DOCS, SegmentBuilder
 from likewise.collection.documents import compress
-from likewise.collection.manifest import SegmentEntry
 from likewise.collection.segment import Segment
 from likewise.compiled import Bytes, Ints, Offsets, kernel
+from likewise.text.table import Strings
 
-Watch = Callable[[int], None]
+Progress = Callable[[int], None]
 
 _WIDTH = 8
+# What is addressed by four bytes, and grows by a merge.
+_LIMITED = ("records", "ids", "terms", "cards", "fields.texts")
 
 
-def next_run(segments: Sequence[SegmentEntry]) -> tuple[int, int] | None:
+def next_run(segments: Sequence[Segment]) -> tuple[int, int] | None:
     """Choose the neighbours to merge after an addition, if any.
 
     Eight at the end, none of which is larger than all that follow it together, become one: so
     that there are never more than about 8·log₂(documents) segments, and a document is copied a
     logarithmic number of times.
     """
-    if len(segments) < _WIDTH:
+    sizes = [segment.entry.n_live for segment in segments]
+    if len(sizes) < _WIDTH:
         return None
-    first = len(segments) - _WIDTH
-    total = sum(max(entry.n_live, 1) for entry in segments[first:])
-    if max(entry.n_live for entry in segments[first:]) > total / 2:
+    first = len(sizes) - _WIDTH
+    total = sum(max(size, 1) for size in sizes[first:])
+    if max(sizes[first:]) > total / 2:
         return None
-    while first > 0 and segments[first - 1].n_live <= total:
+    if not _fit(segments[first:]):
+        return None
+    while first > 0 and sizes[first - 1] <= total and _fit(segments[first - 1 :]):
         first -= 1
-        total += segments[first].n_live
-    fits = len(all_runs(segments[first:])) == 1
-    return (first, len(segments)) if fits else None
+        total += sizes[first]
+    return first, len(segments)
 
 
-def all_runs(segments: Sequence[SegmentEntry]) -> list[tuple[int, int]]:
-    """Choose the neighbours to merge into as few segments as the limit of their offsets allows."""
+def _fit(segments: Sequence[Segment]) -> bool:
+    return len(all_runs(segments)) == 1
+
+
+def all_runs(segments: Sequence[Segment]) -> list[tuple[int, int]]:
+    """Choose the neighbours to merge into as few segments as the limits of one allow."""
     runs: list[tuple[int, int]] = []
-    first, size = 0, 0
-    for i, entry in enumerate(segments):
-        more = max(entry.files["forward.npy"].size, entry.n_tokens)
-        if i > first and size + more > OFFSET_LIMIT:
+    first, n_bytes, n_docs = 0, 0, 0
+    for i, segment in enumerate(segments):
+        more = max(segment.entry.n_tokens, *(segment.packs[0].n_bytes(name) for name in _LIMITED))
+        docs = segment.entry.n_live
+        if i > first and (n_bytes + more > MOST_BYTES or n_docs + docs > MOST_DOCS):
             runs.append((first, i))
-            first, size = i, 0
-        size += more
+            first, n_bytes, n_docs = i, 0, 0
+        n_bytes += more
+        n_docs += docs
     return [*runs, (first, len(segments))] if segments else []
 
 
-def copy_segment(segment: Segment, builder: SegmentBuilder, watch: Watch | None = None) -> None:
+def copy_segment(
+    segment: Segment, builder: SegmentBuilder, progress: Progress | None = None
+) -> None:
     """Append a segment's live documents; damage must not be copied under a new checksum."""
     segment.check()
     for block in range(segment.documents.n_blocks):
@@ -65,14 +77,25 @@ def copy_segment(segment: Segment, builder: SegmentBuilder, watch: Watch | None 
         whole = len(rows) == len(documents)
         kept = documents if whole else [documents[row - first] for row in rows.tolist()]
         builder.copy(
-            [document.fields for document in kept],
+            kept,
             segment.ids.take(rows),
             [segment.documents.frame(block)] if whole else compress(kept),
             lengths=segment.lengths[rows],
-            records=_copy(segment.forward, segment.forward_offsets, rows),
+            records=_copy(segment.records.stream, segment.records.offsets, rows),
         )
-        if watch is not None:
-            watch(len(kept))
+        if progress is not None:
+            progress(len(kept))
+
+
+def join_terms(segments: Sequence[Segment], doc_freqs: Ints) -> Strings:
+    """Give the terms of segments; those that no document has any more keep a number alone."""
+    terms = Strings.joined([segment.terms for segment in segments])
+    used = doc_freqs > 0
+    if used.all():
+        return terms
+    sizes = np.diff(terms.offsets.astype(np.int64))
+    offsets = np.concatenate([[0], np.cumsum(np.where(used, sizes, 0))]).astype(np.uint32)
+    return Strings(terms.arena[np.repeat(used, sizes.tolist())], offsets)
 
 
 @kernel

@@ -1,126 +1,203 @@
-"""What is in one segment? Immutable files, mapped."""
+"""What is in one segment? Immutable files, mapped; what is not asked for is not read."""
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from likewise.collection.documents import FILE as DOCUMENTS_FILE
+from likewise.collection.cards import Cards
 from likewise.collection.documents import Documents
 from likewise.collection.fields import Fields
-from likewise.collection.files import check_content, check_size, map_array
-from likewise.collection.forward import decode_sentences
+from likewise.collection.files import REMEDY, Seal, check_content, check_size
 from likewise.collection.manifest import SegmentEntry
-from likewise.collection.postings import Postings
-from likewise.compiled import Bools, Bytes, Ids, Ints, Offsets, kernel
+from likewise.collection.pack import Pack
+from likewise.collection.postings import (
+    BLOCK,
+    Bounds,
+    Postings,
+    read_bounds,
+    read_postings,
+)
+from likewise.collection.records import Records
+from likewise.compiled import Bools, Ids, Ints, Offsets, kernel
+from likewise.errors import DamagedError
 from likewise.text.table import Strings, find
 
-# Bulky contents above this size are checked by `check` only: mapping would otherwise mean reading
-# everything. What other arrays are reached by is always checked, so that no kernel reads outside
-# its arrays. Frames of documents carry checksums of their own, looked at whenever one is read.
-_CHECKED_AT_OPEN = 64 << 20
-_BULKY = {"forward.npy", "postings-docs.npy", "postings-counts.npy", "ids.npy", "field-texts.npy"}
+Locate = Callable[[str], Path]
 
 
 class Segment:
-    """A segment and its deleted documents, as they were when it was opened."""
+    """A segment and its deleted documents, as they were when it was opened.
 
-    def __init__(self, root: Path, entry: SegmentEntry) -> None:
+    `before` is the same segment in another generation: what is open there is taken over.
+    """
+
+    def __init__(self, entry: SegmentEntry, locate: Locate, before: Segment | None = None) -> None:
         self.entry = entry
-        self.folder = folder = root / entry.name
-        for name, expected in entry.files.items():
-            bulky = name in _BULKY and expected.size > _CHECKED_AT_OPEN
-            if name == DOCUMENTS_FILE or bulky:
-                check_size(folder / name, expected)
-            else:
-                check_content(folder / name, expected)
         self.n_docs = entry.n_docs
-        self.lengths: Offsets = map_array(folder / "lengths.npy")
-        self.ids = _strings(folder, "ids")
-        self._id_slots: Ids = map_array(folder / "ids-slots.npy")
-        self.terms = _strings(folder, "terms")
-        self._term_slots: Ids = map_array(folder / "terms-slots.npy")
-        self.forward: Bytes = map_array(folder / "forward.npy")
-        self.forward_offsets: Offsets = map_array(folder / "forward-offsets.npy")
-        self.postings = Postings(
-            *(
-                map_array(folder / f"postings-{name.replace('_', '-')}.npy")
-                for name in Postings._fields
-            )
-        )
-        self.documents = Documents(folder)
-        self.fields = Fields(folder, entry.n_docs)
-        self.deleted: Ints = np.empty(0, np.int64)
-        self._deleted_terms = (np.empty(0, np.int64),) * 3
-        self.live: Bools = np.ones(entry.n_docs, np.bool_)
-        if entry.deleted is not None:
-            self._read_tombstones(root / entry.deleted.name)
+        self.documents_path = locate(entry.documents.file)
+        if before is not None and before.entry.packs == entry.packs:
+            shared = ("packs", "documents", "postings", "bounds", "fields", "ids", "terms", "cards")
+            self.packs: list[Pack] = before.packs
+            vars(self).update({n: v for n, v in vars(before).items() if n in shared})
+        else:
+            check_size(self.documents_path, self._documents_seal)
+            self.packs = [Pack(locate(pack.file), pack) for pack in entry.packs]
+        gone = entry.deleted.pack if entry.deleted else None
+        self._deleted_pack = Pack(locate(gone.file), gone) if gone else None
+        self._read_deleted()
+
+    # What it holds
+
+    @property
+    def name(self) -> str:
+        """The file of its arrays, for messages."""
+        return str(self.packs[0].path)
+
+    @property
+    def _documents_seal(self) -> Seal:
+        return Seal(self.entry.documents.size, self.entry.documents.crc)
+
+    def pack_of(self, array: str) -> Pack | None:
+        """Give the pack that has an array; None where the segment was written without it."""
+        return next((pack for pack in self.packs if array in pack), None)
+
+    def __getitem__(self, array: str) -> Any:
+        return (self.pack_of(array) or self.packs[0])[array]
+
+    @cached_property
+    def lengths(self) -> Offsets:
+        """The number of terms of each document."""
+        lengths: Offsets = self._of_docs("lengths")
+        return lengths
+
+    @cached_property
+    def ids(self) -> Strings:
+        """The ids of documents."""
+        return Strings(self["ids"], self._of_docs("ids.offsets", 1))
+
+    @cached_property
+    def terms(self) -> Strings:
+        """The terms that it was the first to use."""
+        return Strings(self["terms"], self["terms.offsets"])
+
+    @cached_property
+    def records(self) -> Records:
+        """The term counts and sentences of each document."""
+        n_terms = self.entry.first_term + self.entry.n_terms
+        return Records(self["records"], self._of_docs("records.offsets", 1), n_terms, self.name)
+
+    @cached_property
+    def postings(self) -> Postings:
+        """The documents of each term."""
+        return read_postings(self.packs[0])
+
+    @cached_property
+    def bounds(self) -> Bounds:
+        """What the impacts of long postings cannot exceed."""
+        return read_bounds(self.packs[0])
+
+    @cached_property
+    def documents(self) -> Documents:
+        """What the documents said."""
+        return Documents(self.documents_path, self["documents.blocks"])
+
+    @cached_property
+    def cards(self) -> Cards:
+        """What answers show of documents."""
+        return Cards(self["cards"], self["cards.offsets"], self.name)
+
+    @cached_property
+    def fields(self) -> Fields:
+        """The metadata."""
+        return Fields(self.packs[0], self.n_docs)
+
+    # What is asked of it
 
     def find_terms(self, keys: Strings) -> Ints:
         """Look up terms that this segment was the first to use: their numbers, else -1."""
-        found = find(keys, self.terms, self._term_slots)
+        found = self._find("terms", keys)
         return np.where(found >= 0, found + self.entry.first_term, -1)
+
+    def first_terms(self) -> Ints:
+        """Give the numbers of the terms that this segment was the first to use."""
+        first = self.entry.first_term
+        return np.arange(first, first + self.entry.n_terms)
 
     def find_docs(self, keys: Strings) -> Ints:
         """Look up live documents by id: their numbers in the segment, else -1."""
-        found = find(keys, self.ids, self._id_slots)
+        found = self._find("ids", keys)
         return np.where((found >= 0) & self.live[found], found, -1) if self.n_docs else found
+
+    def _find(self, table: str, keys: Strings) -> Ints:
+        # Unchecked, so that looking up reads a few pages only: the look-up guards itself.
+        pack = self.packs[0]
+        strings = Strings(pack.unchecked(table), pack.unchecked(f"{table}.offsets"))
+        found = find(keys, strings, pack.unchecked(f"{table}.slots"))
+        if found.min(initial=-1) < -1 or found.max(initial=-1) >= strings.size:
+            raise DamagedError(f"{self.name}: {table}.slots was altered; {REMEDY}")
+        return found
 
     def frequencies(self, terms: Ints) -> tuple[Ints, Ints]:
         """Count the documents and the occurrences of terms, deleted documents left out."""
         held = self.postings
-        doc_freqs, term_freqs = count_terms(
-            terms.astype(np.int64, copy=False),
-            held.terms,
-            held.term_freqs,
-            held.entry_bounds,
-            held.starts,
-        )
-        dead, dead_docs, dead_counts = self._deleted_terms
-        if len(dead):
-            rows = find_rows(dead, terms)
-            doc_freqs -= np.where(rows >= 0, dead_docs[rows], 0)
-            term_freqs -= np.where(rows >= 0, dead_counts[rows], 0)
+        asked = terms.astype(np.int64, copy=False)
+        doc_freqs, term_freqs = count_terms(asked, held.terms, held.heads)
+        if len(self._deleted_terms):
+            rows = find_rows(self._deleted_terms, terms)
+            doc_freqs -= np.where(rows >= 0, self._deleted_counts[0][rows], 0)
+            term_freqs -= np.where(rows >= 0, self._deleted_counts[1][rows], 0)
         return doc_freqs, term_freqs
-
-    def sentences(self, doc: int) -> Ints:
-        """Give the lengths in bytes of a document's sentences."""
-        start, stop = (int(at) for at in self.forward_offsets[doc : doc + 2])
-        return decode_sentences(self.forward, start, stop)
 
     def check(self) -> None:
         """Read every file and raise if one was altered."""
-        for name, expected in self.entry.files.items():
-            check_content(self.folder / name, expected)
-        if self.entry.deleted is not None:
-            self._check_tombstones(self.folder.parent / self.entry.deleted.name)
+        check_content(self.documents_path, self._documents_seal)
+        for pack in self.packs:
+            pack.check()
+        if self._deleted_pack is not None:
+            self._deleted_pack.check()
 
-    def _check_tombstones(self, folder: Path) -> None:
-        assert self.entry.deleted is not None
-        for name, expected in self.entry.deleted.files.items():
-            check_content(folder / name, expected)
+    def _of_docs(self, array: str, more: int = 0) -> Any:
+        """Give an array that has a number for each document."""
+        values = self[array]
+        if len(values) != self.n_docs + more:
+            raise DamagedError(
+                f"{self.name}: {array} has {len(values)} numbers of {self.n_docs} documents; "
+                f"{REMEDY}"
+            )
+        return values
 
-    def _read_tombstones(self, folder: Path) -> None:
-        self._check_tombstones(folder)
-        self.deleted = map_array(folder / "docs.npy")
-        self.live[self.deleted] = False
-        self._deleted_terms = (
-            map_array(folder / "terms.npy"),
-            map_array(folder / "doc-freqs.npy"),
-            map_array(folder / "term-freqs.npy"),
-        )
+    def _read_deleted(self) -> None:
+        # One for each document of a block, so that no posting, whatever it says, leads outside.
+        self.mask: Bools = np.zeros(max(-(-self.n_docs // BLOCK), 1) * BLOCK, np.bool_)
+        self.mask[: self.n_docs] = True
+        self.deleted: Ints = np.empty(0, np.int64)
+        self._deleted_terms: Offsets = np.empty(0, np.uint32)
+        self._deleted_counts: tuple[Ints, Ints] = (self.deleted, self.deleted)
+        pack = self._deleted_pack
+        if pack is not None:
+            self.deleted = pack["docs"].astype(np.int64)
+            if self.deleted.max(initial=-1) >= self.n_docs:
+                raise DamagedError(f"{pack.path}: deleted documents never there; {REMEDY}")
+            self.mask[self.deleted] = False
+            self._deleted_terms = pack["terms"].copy()
+            self._deleted_counts = pack["doc-freqs"].copy(), pack["term-freqs"].copy()
+
+    @property
+    def live(self) -> Bools:
+        """Which documents are not deleted."""
+        return self.mask[: self.n_docs]
 
 
 @kernel
-def count_terms(
-    terms: Ints, held: Offsets, freqs: Offsets, entry_bounds: Offsets, starts: Offsets
-) -> tuple[Ints, Ints]:
+def count_terms(terms: Ints, held: Offsets, heads: Offsets) -> tuple[Ints, Ints]:
     """Look up the document and total frequencies of terms, 0 for those that are not held.
 
-    Equals `starts[entry_bounds[rows + 1]] - starts[entry_bounds[rows]]` and `freqs[rows]`, with
-    `rows = np.searchsorted(held, terms)`.
+    Equals `heads[rows, 1]` and `heads[rows, 2]`, with `rows = np.searchsorted(held, terms)`.
     """
     doc_freqs = np.zeros(len(terms), np.int64)
     term_freqs = np.zeros(len(terms), np.int64)
@@ -132,13 +209,12 @@ def count_terms(
             row = np.searchsorted(held, terms[i])
             if row == n or np.int64(held[row]) != terms[i]:
                 continue
-        first, last = np.int64(entry_bounds[row]), np.int64(entry_bounds[row + 1])
-        doc_freqs[i] = np.int64(starts[last]) - np.int64(starts[first])
-        term_freqs[i] = freqs[row]
+        doc_freqs[i] = heads[row, 1]
+        term_freqs[i] = heads[row, 2]
     return doc_freqs, term_freqs
 
 
-def find_rows(ascending: Offsets | Ints, values: Ints) -> Ints:
+def find_rows(ascending: Offsets | Ints | Ids, values: Ints) -> Ints:
     """Find the place of each value in an ascending array, -1 where it is not there."""
     if len(ascending) == 0:
         return np.full(len(values), -1, np.int64)
@@ -147,7 +223,3 @@ def find_rows(ascending: Offsets | Ints, values: Ints) -> Ints:
     rows = np.searchsorted(ascending, keys)
     rows[rows == len(ascending)] = 0
     return np.where((ascending[rows] == keys) & (values >= 0), rows, -1)
-
-
-def _strings(folder: Path, name: str) -> Strings:
-    return Strings(map_array(folder / f"{name}.npy"), map_array(folder / f"{name}-offsets.npy"))

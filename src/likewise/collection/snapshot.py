@@ -2,38 +2,29 @@
 
 from __future__ import annotations
 
-import os
-from collections.abc import Iterator, Sequence
+import threading
+from collections.abc import Callable, Hashable, Iterator, Sequence
 from functools import cached_property
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, TypeVar
 
 import numpy as np
 
 from likewise.collection.build import content
-from likewise.collection.files import check_content, check_size
-from likewise.collection.forward import decode
-from likewise.collection.manifest import DerivedEntry, Manifest, read_manifest
+from likewise.collection.cards import AT_ONCE, Card
+from likewise.collection.files import REMEDY
+from likewise.collection.generations import DATA, Lease, take_lease
+from likewise.collection.manifest import Artifact, Manifest
+from likewise.collection.pack import Pack, PackEntry
+from likewise.collection.records import TermCounts
 from likewise.collection.segment import Segment
 from likewise.compiled import Bools, Ids, Ints
-from likewise.errors import DamagedError, StorageError, UsageError
+from likewise.errors import DamagedError, UsageError
 from likewise.records import Document
 from likewise.text.analysis import Analyzer, encode
 from likewise.text.table import Strings
 
-SEGMENTS = "segments"
-MODELS = "models"
-DERIVED = "derived"
-_CHECKED_AT_OPEN = 64 << 20
-_TRIES = 5
-
-
-class TermCounts(NamedTuple):
-    """Term counts of documents: document i has `terms[bounds[i]:bounds[i + 1]]`, ascending."""
-
-    bounds: Ints
-    terms: Ids
-    counts: Ids
+Value = TypeVar("Value")
 
 
 class Snapshot:
@@ -44,11 +35,30 @@ class Snapshot:
     if the deleted ones had never been there.
     """
 
-    def __init__(self, folder: Path, manifest: Manifest) -> None:
+    def __init__(
+        self,
+        folder: Path,
+        manifest: Manifest,
+        lease: Lease | None = None,
+        *,
+        work: Path | None = None,
+        before: Snapshot | None = None,
+    ) -> None:
         self.folder = folder
         self.manifest = manifest
         self.analysis = manifest.analysis
-        self.segments = [Segment(folder / SEGMENTS, entry) for entry in manifest.segments]
+        self.lease = lease or Lease()
+        self._work = work
+        self._memo: dict[Hashable, Any] = {}
+        self._making: dict[Hashable, Any] = {}
+        self._lock = threading.Lock()
+        kept = {segment.entry.id: segment for segment in before.segments} if before else {}
+        self.segments: list[Segment] = [
+            kept[entry.id]
+            if entry.id in kept and kept[entry.id].entry == entry
+            else Segment(entry, self.path_of, kept.get(entry.id))
+            for entry in manifest.segments
+        ]
         sizes = [segment.n_docs for segment in self.segments]
         self.bases: Ints = np.cumsum([0, *sizes], dtype=np.int64)
         gone = [entry.deleted for entry in manifest.segments if entry.deleted]
@@ -57,6 +67,42 @@ class Snapshot:
             dead.n_tokens for dead in gone
         )
         self.n_terms = manifest.n_terms
+
+    def close(self) -> None:
+        """Let go of the generation: what it names may then be removed."""
+        self.lease.release()
+        self.forget()
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return reopen, (self.folder, self.manifest.generation)
+
+    def path_of(self, file: str) -> Path:
+        """Give the path of a file that the manifest names."""
+        if self._work is not None and (self._work / file).exists():
+            return self._work / file
+        return self.folder / DATA / file
+
+    def memo(self, key: Hashable, make: Callable[[], Value]) -> Value:
+        """Give what was made of this snapshot before, else make it; it goes with the snapshot."""
+        with self._lock:
+            mine = self._making.setdefault(key, threading.RLock())
+        with mine:
+            if key not in self._memo:
+                self._memo[key] = make()
+            value: Value = self._memo[key]
+        return value
+
+    def made(self, key: Hashable) -> Any | None:
+        """Give what was made of this snapshot before; None where nothing was."""
+        return self._memo.get(key)
+
+    def forget(self) -> None:
+        """Let go of what was made of this snapshot, which may refer to it and keep its lease."""
+        self._memo.clear()
+
+    def pack(self, entry: PackEntry) -> Pack:
+        """Open a pack that the manifest names, once."""
+        return self.memo(entry.file, lambda: Pack(self.path_of(entry.file), entry))
 
     @cached_property
     def analyzer(self) -> Analyzer:
@@ -149,6 +195,22 @@ class Snapshot:
                 out[place] = doc_id.decode()
         return out
 
+    def cards(self, docs: Ints) -> list[Card]:
+        """Give what answers show of documents, all of their fields included."""
+        frames: dict[tuple[int, int], tuple[int, list[Card]]] = {}
+        out = []
+        for doc in docs.tolist():
+            segment, local = self._locate(doc)
+            key = (id(segment), local // AT_ONCE)
+            if key not in frames:
+                frames[key] = segment.cards.frame(local)
+            first, cards = frames[key]
+            card = cards[local - first]
+            if not card.complete:
+                card = card._replace(fields=segment.documents[local].fields)
+            out.append(card)
+        return out
+
     def document(self, doc: int) -> Document:
         """Give a document."""
         segment, local = self._locate(doc)
@@ -184,24 +246,31 @@ class Snapshot:
         """Give the sentences of a document, which together are its title and text."""
         segment, local = self._locate(doc)
         data = encode(content(segment.documents[local]))
-        ends = np.cumsum(segment.sentences(local)).tolist()
-        return [data[a:b].decode() for a, b in zip([0, *ends], ends, strict=False)]
+        ends = np.cumsum(segment.records.sentences(local)).tolist()
+        try:
+            if (ends[-1] if ends else 0) != len(data):
+                raise ValueError
+            return [data[a:b].decode() for a, b in zip([0, *ends], ends, strict=False)]
+        except ValueError:
+            raise DamagedError(
+                f"{segment.name}: sentences that are not those of the text; {REMEDY}"
+            ) from None
 
     def term_counts(self, docs: Ints) -> TermCounts:
         """Give the term counts of documents."""
         if len(self.segments) == 1:
-            [segment] = self.segments
-            return TermCounts(*decode(segment.forward, segment.forward_offsets, docs))
+            return self.segments[0].records.counts(docs)
         owners = np.searchsorted(self.bases, docs, "right") - 1
         sizes = np.zeros(len(docs), np.int64)
-        pieces = {}
+        pieces: dict[int, tuple[Ints, TermCounts]] = {}
         for owner in np.unique(owners).tolist():
-            segment, rows = self.segments[owner], np.flatnonzero(owners == owner)
-            piece = decode(segment.forward, segment.forward_offsets, docs[rows] - self.bases[owner])
-            sizes[rows] = np.diff(piece[0])
+            rows = np.flatnonzero(owners == owner)
+            piece = self.segments[owner].records.counts(docs[rows] - self.bases[owner])
+            sizes[rows] = np.diff(piece.bounds)
             pieces[owner] = (rows, piece)
         if len(pieces) == 1:
-            return TermCounts(*next(iter(pieces.values()))[1])
+            [(_, piece)] = pieces.values()
+            return piece
         bounds = np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64)
         terms, counts = np.empty(bounds[-1], np.int32), np.empty(bounds[-1], np.int32)
         for rows, (inner, its_terms, its_counts) in pieces.values():
@@ -209,44 +278,27 @@ class Snapshot:
             terms[to], counts[to] = its_terms, its_counts
         return TermCounts(bounds, terms, counts)
 
-    # What was worked out of documents
+    # What was derived from documents
 
-    def derived(self, kind: str, *, model: str = "") -> list[DerivedEntry]:
-        """List what there is of a kind, worked out by the model in a folder."""
-        entries = self.manifest.derived
-        return [entry for entry in entries if entry.kind == kind and entry.model == model]
-
-    def derived_folder(self, entry: DerivedEntry) -> Path:
-        """Give the folder of something derived, after its files were seen to be whole."""
-        folder = self.folder / DERIVED / entry.folder
-        for name, expected in entry.files.items():
-            check = check_content if expected.size <= _CHECKED_AT_OPEN else check_size
-            check(folder / name, expected)
-        return folder
+    def artifacts(self, kind: str, *, of: str = "") -> list[Artifact]:
+        """List the artifacts of a kind, those derived from another only where it is named."""
+        found = [artifact for artifact in self.manifest.artifacts if artifact.kind == kind]
+        return [artifact for artifact in found if not of or of in artifact.inputs]
 
     # The whole
 
     def check(self) -> None:
         """Read every file and raise if one was altered."""
-        read_manifest(self.folder)
         for segment in self.segments:
             segment.check()
-        for model in self.manifest.models:
-            for name, expected in model.files.items():
-                check_content(self.folder / MODELS / model.folder / name, expected)
-        for entry in self.manifest.derived:
-            for name, expected in entry.files.items():
-                check_content(self.folder / DERIVED / entry.folder / name, expected)
+        for artifact in self.manifest.artifacts:
+            if artifact.pack is not None:
+                self.pack(artifact.pack).check()
 
     @property
     def n_bytes(self) -> int:
         """How large the collection's files are."""
-        entries = self.manifest.segments
-        files = [entry.files for entry in entries]
-        files += [entry.deleted.files for entry in entries if entry.deleted]
-        files += [model.files for model in self.manifest.models]
-        files += [derived.files for derived in self.manifest.derived]
-        return sum(seal.size for part in files for seal in part.values())
+        return sum(entry.size for entry in self.manifest.files())
 
     def field_names(self) -> list[str]:
         """List the metadata fields that any document has."""
@@ -257,17 +309,20 @@ class Snapshot:
         return self.segments[owner], doc - int(self.bases[owner])
 
 
-def open_snapshot(folder: Path) -> Snapshot:
-    """Open the newest state of a collection."""
-    for _ in range(_TRIES):
-        manifest = read_manifest(folder)
-        try:
-            return Snapshot(folder, manifest)
-        except (DamagedError, FileNotFoundError):
-            # A merge may have replaced segments after the manifest was read.
-            if read_manifest(folder).generation == manifest.generation:
-                raise
-        except OSError as error:
-            reason = os.strerror(error.errno) if error.errno else str(error)
-            raise StorageError(f"{error.filename or folder}: cannot be read ({reason})") from error
-    raise DamagedError(f"{folder} changes faster than it can be opened; try again")
+def open_snapshot(folder: Path, before: Snapshot | None = None) -> Snapshot:
+    """Open the newest state of a collection; what is open of `before` is taken over."""
+    return _opened(folder, None, before)
+
+
+def reopen(folder: Path, generation: int) -> Snapshot:
+    """Open a generation that is still there."""
+    return _opened(folder, generation, None)
+
+
+def _opened(folder: Path, generation: int | None, before: Snapshot | None) -> Snapshot:
+    manifest, lease = take_lease(folder, generation)
+    try:
+        return Snapshot(folder, manifest, lease, before=before)
+    except BaseException:
+        lease.release()
+        raise

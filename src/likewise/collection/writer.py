@@ -1,15 +1,18 @@
 """How does the collection change, and stay whole?
 
-Every change writes new files beside the old ones and then replaces the manifest; nothing that
-the old manifest names is touched before that. What a killed process left behind is removed by
-the next writer.
+Every change is a job: it writes new files into a folder of its own and is published by one rename.
+Nothing that the old state names is touched before that, or while somebody reads it.
 """
 
 from __future__ import annotations
 
+import logging
+import re
 import shutil
-from collections.abc import Callable, Iterable, Sequence
+from array import array
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
+from dataclasses import dataclass, field
 from dataclasses import replace as changed
 from pathlib import Path
 from types import TracebackType
@@ -18,28 +21,40 @@ from typing import NamedTuple, Self
 import numpy as np
 
 from likewise.collection.build import Prepared, Resources, SegmentBuilder, prepare
-from likewise.collection.files import Seal, seal_folder, storage_errors
-from likewise.collection.lock import NAME as LOCK
-from likewise.collection.lock import WriteLock
-from likewise.collection.manifest import NAME as MANIFEST
-from likewise.collection.manifest import (
-    DerivedEntry,
-    Manifest,
-    ModelEntry,
-    SegmentEntry,
-    read_manifest,
-    write_manifest,
+from likewise.collection.deleted import mark_deleted
+from likewise.collection.files import storage_errors, sync_folder
+from likewise.collection.generations import (
+    DATA,
+    DATA_FILE,
+    FORMAT_1,
+    PLAN,
+    WORK,
+    commit,
+    is_format_1,
+    new_id,
+    sweep,
+    unfinished_jobs,
 )
-from likewise.collection.merge import Watch, all_runs, copy_segment, next_run
+from likewise.collection.job import Job
+from likewise.collection.locks import NAME as LOCK
+from likewise.collection.locks import WriteLock
+from likewise.collection.manifest import (
+    MANIFESTS,
+    POINTER,
+    Artifact,
+    Manifest,
+    SegmentEntry,
+    read_pointer,
+)
+from likewise.collection.merge import Progress, all_runs, copy_segment, join_terms, next_run
 from likewise.collection.segment import Segment
-from likewise.collection.snapshot import DERIVED, MODELS, SEGMENTS, Snapshot, open_snapshot
-from likewise.collection.tombstones import bury
+from likewise.collection.snapshot import Snapshot, open_snapshot
 from likewise.compiled import Ints
 from likewise.errors import (
+    CollectionError,
     DuplicateId,
     LikewiseError,
     NotACollection,
-    StorageError,
     UsageError,
 )
 from likewise.records import Document
@@ -47,12 +62,37 @@ from likewise.text.analysis import Analysis, encode
 from likewise.text.lexicon import Lexicon
 from likewise.text.table import Strings, StringTable
 
+_FOLDERS = (DATA, MANIFESTS, WORK)
+# What a build can have put into them before its first commit.
+_OURS = re.compile(rf"{DATA_FILE.pattern}|[0-9]{{8}}\.json(\.new)?|[0-9a-f]{{12}}(\.lock)?")
+
+log = logging.getLogger("likewise.collection")
+
 
 class Added(NamedTuple):
     """What an addition did."""
 
     n_docs: int
     n_replaced: int
+
+
+@dataclass(frozen=True)
+class Change:
+    """A state that is about to be published, and the one before.
+
+    `after` looks for files in the job's folder first. `merged` has, for each segment that was
+    made of others, their ids.
+    """
+
+    before: Snapshot
+    after: Snapshot
+    job: Job
+    merged: Mapping[str, Sequence[str]] = field(default_factory=dict)
+    threads: int = 1
+
+
+# Gives the artifacts of a changed state: what is derived from it is published with it.
+Derive = Callable[[Change], Sequence[Artifact]]
 
 
 def build(
@@ -70,7 +110,7 @@ def build(
     place when it is complete.
     """
     existed = folder.exists()
-    is_new = not (folder / MANIFEST).exists()
+    is_new = not (folder / POINTER).exists()
     try:
         if is_new:
             create(folder, analysis)
@@ -80,9 +120,9 @@ def build(
                     f"{folder} already holds documents; add to it with: likewise add {folder} "
                     "SOURCE, or start anew with --overwrite"
                 )
-            return writer.add(documents, replace=replace, resources=resources, afresh=analysis)
+            return writer.add(documents, replace=replace, resources=resources, replace_all=analysis)
     except BaseException:
-        if is_new and (folder / MANIFEST).exists():
+        if is_new and (folder / POINTER).exists():
             _undo(folder, existed=existed)
         raise
 
@@ -92,12 +132,20 @@ def _undo(folder: Path, *, existed: bool) -> None:
     with suppress(LikewiseError, OSError):
         lock = WriteLock(folder)
         try:
-            if read_manifest(folder).generation == 0:
-                shutil.rmtree(folder, ignore_errors=True)
-                if existed:
-                    folder.mkdir()
+            if read_pointer(folder).generation == 1:
+                for name in (POINTER, *_FOLDERS, LOCK):
+                    _remove(folder / name)
+                if not existed:
+                    folder.rmdir()
         finally:
             lock.release()
+
+
+def _remove(path: Path) -> None:
+    if path.is_dir():
+        shutil.rmtree(path, ignore_errors=True)
+    else:
+        path.unlink(missing_ok=True)
 
 
 def create(folder: Path, analysis: Analysis = Analysis()) -> None:
@@ -105,36 +153,88 @@ def create(folder: Path, analysis: Analysis = Analysis()) -> None:
     with storage_errors(folder):
         if folder.exists() and not folder.is_dir():
             raise NotACollection(f"{folder} is a file; a collection is a folder")
-        if (folder / MANIFEST).exists():
+        if (folder / POINTER).exists():
             raise UsageError(f"{folder} is a collection already")
         _check_unused(folder)
-        (folder / SEGMENTS).mkdir(parents=True, exist_ok=True)
+        for name in _FOLDERS:
+            (folder / name).mkdir(parents=True, exist_ok=True)
         lock = WriteLock(folder)
         try:
-            if (folder / MANIFEST).exists():
+            if (folder / POINTER).exists():
                 raise UsageError(f"{folder} is a collection already")
-            write_manifest(folder, Manifest(analysis))
+            commit(folder, Manifest(analysis, lineage=new_id()))
+            with suppress(PermissionError):
+                sync_folder(folder.resolve().parent)
         finally:
             lock.release()
 
 
 def _check_unused(folder: Path) -> None:
-    ours = {LOCK, SEGMENTS, MODELS, DERIVED, MANIFEST + ".new"}
-    if folder.exists() and any(path.name not in ours for path in folder.iterdir()):
+    if folder.exists() and not all(map(_is_left_over, folder.iterdir())):
         raise NotACollection(f"{folder} holds other files; name a folder that is new or empty")
 
 
-class Writer:
-    """Changes a collection; while it is open no other process can."""
+def tidy(folder: Path) -> None:
+    """Remove what nobody reads any more, unless another process is writing: then it does."""
+    with suppress(CollectionError):
+        Writer(folder).close()
 
-    def __init__(self, folder: Path) -> None:
+
+def clean(folder: Path) -> int:
+    """Remove what nobody needs, also where leases cannot be told; give how many bytes that was."""
+    with storage_errors(folder):
+        lock = WriteLock(folder)
+        try:
+            before = _n_bytes(folder)
+            for job in unfinished_jobs(folder):
+                (folder / WORK / job / PLAN).unlink(missing_ok=True)
+            snapshot = open_snapshot(folder)
+            sweep(folder, snapshot.manifest, forced=True)
+            snapshot.close()
+            return before - _n_bytes(folder)
+        finally:
+            lock.release()
+
+
+def _n_bytes(folder: Path) -> int:
+    return sum(path.stat().st_size for path in folder.rglob("*") if path.is_file())
+
+
+def _is_left_over(path: Path) -> bool:
+    """Tell whether a build that was killed before its first commit left this behind.
+
+    Folders of ours have plain names: what somebody keeps in one called data must stay.
+    """
+    if path.name in FORMAT_1:
+        return is_format_1(path)
+    if path.name in _FOLDERS:
+        return path.is_dir() and all(_OURS.fullmatch(inside.name) for inside in path.iterdir())
+    return path.name in (LOCK, POINTER + ".new")
+
+
+class Writer:
+    """Changes a collection; while it is open no other process can.
+
+    `derive` gives what is to be published together with a change of segments.
+    """
+
+    def __init__(
+        self,
+        folder: Path,
+        derive: Derive | None = None,
+        *,
+        job: Job | None = None,
+        wait: bool = False,
+    ) -> None:
         self.folder = folder
-        read_manifest(folder)
+        self._derive = derive
+        self._job = job
+        read_pointer(folder)
         with storage_errors(folder):
-            self._lock = WriteLock(folder)
+            self._lock = WriteLock(folder, wait=wait)
             try:
-                self.manifest = read_manifest(folder)
-                _sweep(folder, self.manifest)
+                self.snapshot = open_snapshot(folder)
+                sweep(folder, self.manifest)
             except BaseException:
                 self._lock.release()
                 raise
@@ -151,8 +251,27 @@ class Writer:
         self.close()
 
     def close(self) -> None:
-        """Let others write."""
-        self._lock.release()
+        """Let others write; what the one who asked for a change has let go of is removed."""
+        try:
+            manifest = self.manifest
+            self.snapshot.close()
+            if self._job is not None:
+                self._job.close()
+                sweep(self.folder, manifest)
+        finally:
+            self._lock.release()
+
+    @property
+    def manifest(self) -> Manifest:
+        """The newest state."""
+        return self.snapshot.manifest
+
+    @property
+    def job(self) -> Job:
+        """Where files are made before they are published."""
+        if self._job is None:
+            self._job = Job(self.folder)
+        return self._job
 
     def add(
         self,
@@ -160,34 +279,40 @@ class Writer:
         *,
         replace: bool = False,
         resources: Resources = Resources(),
-        afresh: Analysis | None = None,
+        replace_all: Analysis | None = None,
     ) -> Added:
-        """Add documents, all or none; `afresh`, in place of all that is there, analysed so."""
-        if afresh is not None:
-            self.manifest = changed(self.manifest, analysis=afresh, segments=(), models=())
+        """Add documents, all or none; in place of all that is there, where an analysis is given."""
         with storage_errors(self.folder):
-            addition = _Addition(self, replace=replace, resources=resources)
+            base = self.snapshot
+            if replace_all is not None:
+                generation = self.manifest.generation
+                base = Snapshot(self.folder, Manifest(replace_all, generation, new_id()))
+            addition = _Addition(base, self.job, replace=replace, resources=resources)
             try:
-                weight = self.manifest.analysis.title_weight
+                weight = base.analysis.title_weight
                 for batch in prepare(documents, resources, title_weight=weight):
                     addition.take(batch)
-                addition.commit()
+                segments = tuple(addition.finish())
+                if replace_all is not None or segments != self.manifest.segments:
+                    manifest = changed(base.manifest, segments=segments)
+                    self.publish(manifest, threads=resources.n_threads)
             except BaseException:
                 addition.abandon()
                 self._recover()
                 raise
-            run = next_run(self.manifest.segments)
+            run = next_run(self.snapshot.segments)
             if run is not None:
-                # The documents are in; a merge that finds no room is tried again after the next.
-                with suppress(OSError, StorageError):
-                    self._merge(*run, resources)
+                try:
+                    self._merge([run], resources)
+                except (OSError, CollectionError) as error:
+                    # The documents are in; it is tried again after the next.
+                    log.warning("%s: segments are not merged: %s", self.folder, error)
         return Added(addition.n_docs, addition.n_replaced)
 
     def delete(self, doc_ids: Sequence[str], *, missing_ok: bool = False) -> int:
         """Delete documents by id, all or none; tell how many."""
         with storage_errors(self.folder):
-            snapshot = open_snapshot(self.folder)
-            docs = snapshot.find_docs(doc_ids)
+            docs = self.snapshot.find_docs(doc_ids)
             if (docs < 0).any() and not missing_ok:
                 missing = [doc_id for doc_id, doc in zip(doc_ids, docs, strict=True) if doc < 0]
                 shown = ", ".join(map(repr, missing[:5])) + (", …" if len(missing) > 5 else "")
@@ -198,257 +323,264 @@ class Writer:
             docs = np.unique(docs[docs >= 0])
             if len(docs):
                 try:
-                    self.commit(self.bury(snapshot, docs))
+                    segments = _mark_deleted(self.snapshot, docs, self.job)
+                    self.publish(changed(self.manifest, segments=tuple(segments)))
                 except BaseException:
                     self._recover()
                     raise
             return len(docs)
 
-    def merge(self, *, resources: Resources = Resources(), watch: Watch | None = None) -> int:
+    def merge(self, *, resources: Resources = Resources(), progress: Progress | None = None) -> int:
         """Merge all segments into one without deleted documents; tell how many there were.
 
-        Beyond about four billion tokens one becomes several. `watch` is told of documents copied.
+        Beyond the limits of a segment one becomes several. `progress` is told of documents.
         """
-        segments = self.manifest.segments
+        segments = self.snapshot.segments
         with storage_errors(self.folder):
-            for first, last in reversed(all_runs(segments)):
-                if last - first > 1 or segments[first].deleted:
-                    self._merge(first, last, resources, watch)
+            runs = [
+                (first, last)
+                for first, last in all_runs(segments)
+                if last - first > 1 or segments[first].entry.deleted or self._has_unused(first)
+            ]
+            if runs:
+                self._merge(runs, resources, progress)
         return len(segments)
 
-    def put_model(self, name: str, *, kind: str, write: Callable[[Path], None]) -> None:
-        """Store a model, in place of one of the same name; `write` fills its folder."""
-        if not name.isprintable() or not name:
-            raise UsageError(f"{name!r} cannot be the name of a model: give plain text")
-        with storage_errors(self.folder):
-            folder, files = self._fill(MODELS, write)
-            others = [model for model in self.manifest.models if model.name != name]
-            self.commit(models=[*others, ModelEntry(name, kind, folder, files)])
-
-    def drop_model(self, name: str) -> None:
-        """Remove a model."""
-        kept = [model for model in self.manifest.models if model.name != name]
-        if len(kept) == len(self.manifest.models):
-            raise UsageError(f"no model {name!r} in {self.folder}")
-        with storage_errors(self.folder):
-            self.commit(models=kept)
-
-    def put_derived(
-        self, kind: str, *, model: str, segments: Sequence[str], write: Callable[[Path], None]
-    ) -> None:
-        """Store what was worked out of segments by the model in a folder; `write` fills a folder.
-
-        It takes the place of what is of the same kind and model, and of any of these segments.
-        """
-        with storage_errors(self.folder):
-            folder, files = self._fill(DERIVED, write)
-            others = [
-                entry
-                for entry in self.manifest.derived
-                if (entry.kind, entry.model) != (kind, model)
-                or (segments and not set(entry.segments) & set(segments))
-            ]
-            entry = DerivedEntry(kind, model, tuple(segments), folder, files)
-            self.commit(derived=[*others, entry])
-
-    def _fill(self, under: str, write: Callable[[Path], None]) -> tuple[str, dict[str, Seal]]:
-        root = self.folder / under
-        root.mkdir(exist_ok=True)
-        folder = root / self.next_name()
-        try:
-            folder.mkdir()
-            write(folder)
-            return folder.name, seal_folder(folder)
-        except BaseException:
-            _sweep(self.folder, self.manifest)
-            raise
-
-    def commit(
+    def put(
         self,
-        segments: Sequence[SegmentEntry] | None = None,
-        models: Sequence[ModelEntry] | None = None,
-        derived: Sequence[DerivedEntry] | None = None,
+        *artifacts: Artifact,
+        drop: Iterable[str] = (),
+        defaults: Mapping[str, str] | None = None,
     ) -> None:
-        """Make these the segments, models or derived data of the collection.
+        """Publish artifacts whose packs are in the job's folder, and drop others by id.
 
-        What was derived from segments or models that are no longer there is dropped.
+        One that is there already is replaced where it stands.
         """
-        old = self.manifest
-        segments = old.segments if segments is None else tuple(segments)
-        models = old.models if models is None else tuple(models)
-        sources = {entry.name for entry in segments}
-        makers = {"", *(entry.folder for entry in models)}
-        manifest = changed(
-            old,
-            segments=segments,
-            models=models,
-            derived=tuple(
-                entry
-                for entry in (old.derived if derived is None else derived)
-                if entry.model in makers and sources.issuperset(entry.segments)
-            ),
-            generation=old.generation + 1,
-        )
-        try:
-            write_manifest(self.folder, manifest)
-        finally:
-            self.manifest = read_manifest(self.folder)
-        _sweep(self.folder, self.manifest)
+        gone, new = set(drop), {one.id: one for one in artifacts}
+        with storage_errors(self.folder):
+            there = [new.pop(one.id, one) for one in self.manifest.artifacts if one.id not in gone]
+            manifest = changed(self.manifest, artifacts=(*there, *new.values()))
+            if defaults is not None:
+                manifest = changed(manifest, defaults=defaults)
+            self.publish(manifest, derived=True)
 
-    def bury(self, snapshot: Snapshot, docs: Ints) -> list[SegmentEntry]:
-        """Write tombstones for documents; give the segments' entries that name them."""
-        owners = np.searchsorted(snapshot.bases, docs, "right") - 1
-        root = self.folder / SEGMENTS
-        entries = list(self.manifest.segments)
-        for owner in np.unique(owners).tolist():
-            locals_ = docs[owners == owner] - snapshot.bases[owner]
-            entries[owner] = bury(snapshot.segments[owner], locals_, root, self.next_name())
-        return entries
+    def publish(
+        self,
+        manifest: Manifest,
+        *,
+        merged: Mapping[str, Sequence[str]] | None = None,
+        derived: bool = False,
+        threads: int = 1,
+    ) -> None:
+        """Make a state the newest, with what is derived from it unless that is all it changes.
+
+        Artifacts whose inputs are no longer named are left out.
+        """
+        manifest = changed(manifest, artifacts=valid_artifacts(manifest))
+        if self._derive is not None and not derived:
+            work = self.job.path
+            after = Snapshot(self.folder, manifest, work=work, before=self.snapshot)
+            change = Change(self.snapshot, after, self.job, merged or {}, threads)
+            manifest = changed(manifest, artifacts=tuple(self._derive(change)))
+            manifest = changed(manifest, artifacts=valid_artifacts(manifest))
+            after.close()
+        try:
+            commit(self.folder, manifest, self._job.path if self._job else None)
+        finally:
+            self._reopen()
+        sweep(self.folder, self.manifest)
+
+    def _has_unused(self, segment: int) -> bool:
+        """Tell whether a segment names words that no document of the collection has any more."""
+        chosen = self.snapshot.segments[segment]
+        doc_freqs, _ = self.snapshot.frequencies(chosen.first_terms())
+        return bool((np.diff(chosen.terms.offsets)[doc_freqs <= 0] > 0).any())
 
     def _merge(
-        self, first: int, last: int, resources: Resources, watch: Watch | None = None
+        self,
+        runs: Sequence[tuple[int, int]],
+        resources: Resources,
+        progress: Progress | None = None,
     ) -> None:
-        snapshot = open_snapshot(self.folder)
-        chosen = snapshot.segments[first:last]
-        builder = SegmentBuilder(
-            self.folder / SEGMENTS, self.next_name(), first_term=chosen[0].entry.first_term
-        )
+        snapshot = self.snapshot
+        entries: list[SegmentEntry] = list(self.manifest.segments)
+        merged = {}
+        builder = None
         try:
-            terms = StringTable()
-            for segment in chosen:
-                copy_segment(segment, builder, watch)
-                terms.intern(segment.terms)
-            merged = builder.seal(terms.strings, memory=resources.memory)
-            segments = self.manifest.segments
-            self.commit([*segments[:first], merged, *segments[last:]])
+            for first, last in reversed(runs):
+                chosen = snapshot.segments[first:last]
+                builder = SegmentBuilder(self.job, first_term=chosen[0].entry.first_term)
+                for segment in chosen:
+                    copy_segment(segment, builder, progress)
+                numbers = np.concatenate([segment.first_terms() for segment in chosen])
+                doc_freqs, _ = snapshot.frequencies(numbers)
+                terms = join_terms(chosen, doc_freqs)
+                made = builder.seal(terms, memory=resources.for_postings)
+                merged[made.id] = [segment.entry.id for segment in chosen]
+                entries[first:last] = [made]
+            manifest = changed(self.manifest, segments=tuple(entries))
+            self.publish(manifest, merged=merged, threads=resources.n_threads)
         except BaseException:
-            builder.abandon()
+            if builder is not None:
+                builder.abandon()
             self._recover()
             raise
 
+    def _reopen(self) -> None:
+        before = self.snapshot
+        self.snapshot = open_snapshot(self.folder, before)
+        before.close()
+
     def _recover(self) -> None:
         """Go back to what is on disk: an interrupt may have come before or after the commit."""
-        self.manifest = read_manifest(self.folder)
-        _sweep(self.folder, self.manifest)
+        self._reopen()
+        if self._job is not None:
+            self._job.close()
+            self._job = None
+        sweep(self.folder, self.manifest)
 
-    def next_name(self) -> str:
-        """Give a folder name that was never used."""
-        self.manifest = changed(self.manifest, last_name=self.manifest.last_name + 1)
-        return f"{self.manifest.last_name:06d}"
+
+def valid_artifacts(manifest: Manifest) -> tuple[Artifact, ...]:
+    """Give the artifacts whose inputs are all named."""
+    artifacts = manifest.artifacts
+    while True:
+        ids = changed(manifest, artifacts=artifacts).ids()
+        kept = tuple(one for one in artifacts if ids.issuperset(one.inputs))
+        if len(kept) == len(artifacts):
+            return kept
+        artifacts = kept
+
+
+def _mark_deleted(snapshot: Snapshot, docs: Ints, job: Job) -> list[SegmentEntry]:
+    """Write which documents are deleted; give the segments' entries that name it."""
+    owners = np.searchsorted(snapshot.bases, docs, "right") - 1
+    entries = list(snapshot.manifest.segments)
+    for owner in np.unique(owners).tolist():
+        local = docs[owners == owner] - snapshot.bases[owner]
+        entries[owner] = mark_deleted(snapshot.segments[owner], local, job)
+    return entries
 
 
 class _Addition:
-    """An addition under way: segments being built, and documents that they replace."""
+    """An addition under way: segments being built, and documents that they replace.
 
-    def __init__(self, writer: Writer, *, replace: bool, resources: Resources) -> None:
+    What was built before is looked up where it is mapped, so that only the ids and the new words
+    of one segment are held in memory.
+    """
+
+    def __init__(
+        self, snapshot: Snapshot, job: Job, *, replace: bool, resources: Resources
+    ) -> None:
         self.n_docs = 0
         self.n_replaced = 0
-        self._writer = writer
+        self._snapshot = snapshot
+        self._job = job
         self._replace = replace
         self._resources = resources
-        self._snapshot = Snapshot(writer.folder, writer.manifest)
-        self._lexicon = Lexicon(self._snapshot.analyzer)
-        for segment in self._snapshot.segments:
-            self._lexicon.terms.intern(segment.terms)
-        self._n_old_terms = len(self._lexicon.terms)
-        self._ids = StringTable()
-        self._doc_of_id: list[int] = []
-        self._buried: list[int] = []
-        self._builders: list[SegmentBuilder] = []
-        self._bases: list[int] = []
-        self._sealed: list[SegmentEntry] = []
+        self._sealed: list[Segment] = []
+        self._replaced: list[int] = []
+        self._builder: SegmentBuilder | None = None
+        self._lexicon = Lexicon(
+            snapshot.analyzer, self._find_terms, snapshot.n_terms, cached=resources.for_chunks
+        )
 
     def take(self, batch: Prepared) -> None:
         """Append a batch; raise at an id that is already there, unless it is to be replaced."""
+        if self._builder is not None and self._builder.is_full(self._lexicon.terms.strings):
+            self._seal()
+        if self._builder is None:
+            self._builder = SegmentBuilder(self._job, first_term=self._lexicon.first)
+            self._ids = StringTable()
+            self._doc_of_id = array("I")
         ids = Strings.of([encode(document.id) for document in batch.documents])
-        builder = self._builder()
-        old = self._snapshot.find_docs([document.id for document in batch.documents])
-        n_known = len(self._ids)
+        before = self._find_docs(ids)
+        n_known, n_here = len(self._ids), self._builder.n_docs
         numbers = self._ids.intern(ids)
-        if (old >= 0).any() or len(self._ids) - n_known < ids.size:
-            self._resolve_duplicates(batch, old, numbers)
+        if (before >= 0).any() or len(self._ids) - n_known < ids.size:
+            self._resolve_duplicates(batch, before, numbers)
         else:
-            self._doc_of_id.extend(range(self.n_docs, self.n_docs + ids.size))
-        builder.add(batch, ids, self._lexicon)
+            self._doc_of_id.extend(range(n_here, n_here + ids.size))
+        self._builder.add(batch, ids, self._lexicon)
         self.n_docs += ids.size
 
-    def commit(self) -> None:
-        """Seal what was built and make it part of the collection."""
-        if self._builders:
+    def finish(self) -> list[SegmentEntry]:
+        """Seal what was built; give the segments of the collection with it."""
+        if self._builder is not None:
             self._seal()
-        root = self._writer.folder / SEGMENTS
-        entries = self._writer.bury(self._snapshot, np.array(self._buried, np.int64))
-        for entry, builder in zip(self._sealed, self._builders, strict=True):
-            if builder.dead:
-                dead = np.array(builder.dead, np.int64)
-                entry = bury(Segment(root, entry), dead, root, self._writer.next_name())
-            entries.append(entry)
-        self._writer.commit(entries)
+        replaced = np.array(self._replaced, np.int64)
+        entries = _mark_deleted(self._snapshot, replaced, self._job)
+        for segment in self._sealed:
+            dead = np.flatnonzero(~segment.live)
+            entries.append(mark_deleted(segment, dead, self._job) if len(dead) else segment.entry)
+        return entries
 
     def abandon(self) -> None:
         """Close what is open."""
-        for builder in self._builders[len(self._sealed) :]:
-            builder.abandon()
-
-    def _builder(self) -> SegmentBuilder:
-        if self._builders and len(self._sealed) < len(self._builders):
-            builder = self._builders[-1]
-            if not builder.is_full and builder.n_bytes < self._resources.memory // 2:
-                return builder
-            self._seal()
-        first_term = self._n_old_terms + sum(entry.n_terms for entry in self._sealed)
-        builder = SegmentBuilder(
-            self._writer.folder / SEGMENTS, self._writer.next_name(), first_term=first_term
-        )
-        self._builders.append(builder)
-        self._bases.append(self.n_docs)
-        return builder
+        if self._builder is not None:
+            self._builder.abandon()
 
     def _seal(self) -> None:
-        first_term = self._n_old_terms + sum(entry.n_terms for entry in self._sealed)
-        terms = self._lexicon.terms.strings.take(np.arange(first_term, len(self._lexicon.terms)))
-        self._sealed.append(self._builders[-1].seal(terms, memory=self._resources.memory // 2))
+        assert self._builder is not None
+        memory = self._resources.for_postings
+        entry = self._builder.seal(self._lexicon.take_new(), memory=memory)
+        segment = Segment(entry, self._job.path.joinpath)
+        segment.live[self._builder.dead] = False
+        self._sealed.append(segment)
+        self._builder = None
 
-    def _resolve_duplicates(self, batch: Prepared, old: Ints, numbers: Ints) -> None:
+    def _find_terms(self, terms: Strings) -> Ints:
+        out = np.full(terms.size, -1, np.int64)
+        for segment in (*self._snapshot.segments, *self._sealed):
+            out = np.maximum(out, segment.find_terms(terms))
+        return out
+
+    def _find_docs(self, ids: Strings) -> Ints:
+        """Look up ids in segments that are finished: numbers over all of them, else -1."""
+        out = np.full(ids.size, -1, np.int64)
+        base = 0
+        for segment in (*self._snapshot.segments, *self._sealed):
+            found = segment.find_docs(ids)
+            out = np.where(found >= 0, found + base, out)
+            base += segment.n_docs
+        return out
+
+    def _resolve_duplicates(self, batch: Prepared, before: Ints, numbers: Ints) -> None:
+        assert self._builder is not None
+        n_here = self._builder.n_docs
         for i, number in enumerate(numbers.tolist()):
-            doc = self.n_docs + i
             document = batch.documents[i]
             if number < len(self._doc_of_id):
-                self._replace_new(self._doc_of_id[number], document, batch)
-                self._doc_of_id[number] = doc
-            else:
-                self._doc_of_id.append(doc)
-                if old[i] >= 0:
-                    if not self._replace:
-                        first = self._snapshot.document(int(old[i])).place
-                        raise DuplicateId(document.place, document.id, first or "the collection")
-                    self._buried.append(int(old[i]))
-                    self.n_replaced += 1
+                earlier = self._doc_of_id[number]
+                if not self._replace:
+                    first = (
+                        batch.documents[earlier - n_here].place
+                        if earlier >= n_here
+                        else self._builder.place(earlier)
+                    )
+                    raise DuplicateId(document.place, document.id, first or "an earlier document")
+                self._builder.dead.append(earlier)
+                self._doc_of_id[number] = n_here + i
+                self.n_replaced += 1
+                continue
+            self._doc_of_id.append(n_here + i)
+            if before[i] >= 0:
+                self._replace_finished(int(before[i]), document)
 
-    def _replace_new(self, earlier: int, document: Document, batch: Prepared) -> None:
-        if not self._replace:
-            in_batch = earlier >= self.n_docs
-            first = (
-                batch.documents[earlier - self.n_docs].place if in_batch else self._place(earlier)
-            )
-            raise DuplicateId(document.place, document.id, first or "an earlier document")
-        owner = int(np.searchsorted(self._bases, earlier, "right")) - 1
-        self._builders[owner].dead.append(earlier - self._bases[owner])
+    def _replace_finished(self, doc: int, document: Document) -> None:
+        n_old = self._snapshot.n_slots
+        if doc < n_old:
+            if not self._replace:
+                first = self._snapshot.document(doc).place
+                raise DuplicateId(document.place, document.id, first or "the collection")
+            self._replaced.append(doc)
+        else:
+            local = doc - n_old
+            for segment in self._sealed:
+                if local < segment.n_docs:
+                    break
+                local -= segment.n_docs
+            if not self._replace:
+                first = segment.documents[local].place
+                raise DuplicateId(document.place, document.id, first or "an earlier document")
+            segment.live[local] = False
         self.n_replaced += 1
-
-    def _place(self, doc: int) -> str:
-        owner = int(np.searchsorted(self._bases, doc, "right")) - 1
-        return self._builders[owner].place(doc - self._bases[owner])
-
-
-def _sweep(folder: Path, manifest: Manifest) -> None:
-    """Remove what the manifest does not name."""
-    named = {entry.name for entry in manifest.segments}
-    named |= {entry.deleted.name for entry in manifest.segments if entry.deleted}
-    (folder / (MANIFEST + ".new")).unlink(missing_ok=True)
-    named |= {model.folder for model in manifest.models}
-    named |= {entry.folder for entry in manifest.derived}
-    for root in (folder / SEGMENTS, folder / MODELS, folder / DERIVED):
-        for path in root.iterdir() if root.exists() else ():
-            if path.name not in named:
-                shutil.rmtree(path, ignore_errors=True)

@@ -53,8 +53,8 @@ class Associated:
     is the weighted geometric mean, with 0.1 added, over its words (by weight and idf), so that
     what is near to one word alone counts for little. Chosen are the `terms` with the largest
     nearness times √idf, which are their weights. `graph` names one of the collection's graphs
-    (see `terms.store.find_graph`), whose names of several words are left out; `kernel`, `weights`
-    and `laplacian` are those of `terms.nearness.Nearness`.
+    (see `terms.catalogue.find_graph`), whose names of several words are left out; `kernel`,
+    `weights` and `laplacian` are those of `terms.nearness.Nearness`.
     """
 
     terms: int = 50

@@ -10,21 +10,16 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 import numpy as np
-import orjson
 
-from likewise.collection.files import write_bytes
-from likewise.collection.manifest import ModelEntry
-from likewise.collection.snapshot import Snapshot, open_snapshot
-from likewise.collection.writer import Writer
+from likewise.collection.manifest import Artifact
+from likewise.collection.snapshot import Snapshot
 from likewise.compiled import Ints
+from likewise.derived.store import derived_of
 from likewise.models.heldout import perplexity, split
-from likewise.models.store import AnyModel, find_model, load_model
+from likewise.models.stored import AnyModel
 from likewise.models.topics import TopicModel
 from likewise.smooth.space import KernelSpace
-from likewise.smooth.store import find_kernel, load_space, stored_kernels
 
-FITNESS = "fitness"
-_ABOUT = "about.json"
 _SAMPLE = 1000
 # A model has aged when new documents have this many more unknown words (of all words), or are
 # foretold this much worse.
@@ -100,43 +95,14 @@ def measure(
     return Fitness(collection.n_docs, unknown, surprise)
 
 
-def store_fitness(writer: Writer, name: str) -> None:
-    """Store how well a model knows the documents of now."""
-    collection = open_snapshot(writer.folder)
-    entry, model = _find(collection, name)
-    now = measure(collection, model, collection.live_docs())
-    writer.put_derived(
-        FITNESS,
-        model=entry.folder,
-        segments=[],
-        write=lambda folder: write_bytes(folder / _ABOUT, orjson.dumps(asdict(now))),
-    )
-
-
-def ageing(collection: Snapshot, name: str = "") -> Ageing | None:
-    """Compare documents added since a model was fitted with those of then; None without any.
-
-    Without a name it is the model of documents that was fitted last.
-    """
-    name = name or find_model(collection, None).name
-    entry = next(entry for entry in collection.manifest.models if entry.name == name)
-    for stored in collection.derived(FITNESS, model=entry.folder):
-        about = (collection.derived_folder(stored) / _ABOUT).read_bytes()
-        then = Fitness(**orjson.loads(about))
-        n_new = collection.n_docs - then.documents
-        if n_new > 0:
-            newest = collection.live_docs()[-n_new:]
-            model = _find(collection, name)[1]
-            now = measure(collection, model, newest)
-            return Ageing(name, str(model.settings.get("model", name)), n_new, then, now)
-    return None
-
-
-def _find(collection: Snapshot, name: str) -> tuple[ModelEntry, AnyModel | KernelSpace]:
-    """Find a model of documents, or a kernel model of words."""
-    if any(entry.name == name for entry in stored_kernels(collection.manifest)):
-        entry = find_kernel(collection, name)
-        space = load_space(collection, entry)
-        assert isinstance(space, KernelSpace)
-        return entry, space
-    return find_model(collection, name), load_model(collection, name)
+def ageing(collection: Snapshot, artifact: Artifact) -> Ageing | None:
+    """Compare documents added since a model was fitted with those of then; None without any."""
+    stored: dict[str, Any] = artifact.about.get("fitness", {})
+    n_new = collection.n_docs - stored["documents"] if stored else 0
+    if n_new <= 0:
+        return None
+    newest = collection.live_docs()[-n_new:]
+    model = derived_of(collection).root(artifact.kind, artifact.name)
+    config = str(model.settings.get("model", artifact.name))
+    now = measure(collection, model, newest)
+    return Ageing(artifact.name, config, n_new, Fitness(**stored), now)

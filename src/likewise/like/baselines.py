@@ -20,7 +20,8 @@ from typing import Any, ClassVar, Generic, NamedTuple, TypeVar
 import numpy as np
 
 from likewise import notation
-from likewise.collection.snapshot import Snapshot, TermCounts
+from likewise.collection.records import TermCounts
+from likewise.collection.snapshot import Snapshot
 from likewise.compiled import Bools, Doubles, Floats, Ids, Int, Ints, kernel
 from likewise.errors import UsageError
 from likewise.like.likeness import Likeness

@@ -11,8 +11,8 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from likewise.collection.records import TermCounts
 from likewise.collection.segment import find_rows
-from likewise.collection.snapshot import TermCounts
 from likewise.compiled import Doubles, Ids, Ints
 from likewise.models.colour import word_routes
 from likewise.models.subspace import Subspace

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import os
 import shutil
-import zlib
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -16,17 +15,18 @@ from typing import Any, Protocol
 
 import numpy as np
 import orjson
+from numpy.typing import NDArray
 
 from likewise import notation
-from likewise.collection.files import map_array, storage_errors, write_array, write_bytes
-from likewise.collection.manifest import NAME
+from likewise.collection.files import storage_errors, write_bytes
+from likewise.collection.pack import Packer, open_pack
 from likewise.compiled import Floats, Ints
+from likewise.derived.kind import Progress as Watch
 from likewise.errors import LikewiseError, MissingExtra, UsageError
-from likewise.like.halves import Watch
 from likewise.like.near import Near
 from likewise.like.space import Space, build_space
 from likewise.like.store import StoredHalves
-from likewise.models.store import find_model
+from likewise.models.stored import find_model
 from likewise.neighbours.store import open_neighbours
 
 _BLOCK = 8192
@@ -81,8 +81,8 @@ def _space(halves: StoredHalves, work: Path, near: Near, k: int, seed: int) -> S
     collection, model = halves.collection, halves.model
     about = orjson.dumps(
         {
-            "collection": zlib.crc32((collection.folder / NAME).read_bytes()),
-            "model": find_model(collection, model.name).folder,
+            "collection": [collection.manifest.lineage, collection.manifest.generation],
+            "model": find_model(collection, model.name).id,
             "near": notation.write(near),
             "k": k,
             "seed": seed,
@@ -92,7 +92,7 @@ def _space(halves: StoredHalves, work: Path, near: Near, k: int, seed: int) -> S
         raise UsageError(f"{work} is in the way, and is not of an earlier attempt: move it")
     if (work / _ABOUT).exists() and (work / _ABOUT).read_bytes() == about:
         try:
-            docs = map_array(work / "docs.npy")
+            docs = open_pack(work / "docs.npz")["docs"]
             return Space(collection, model, docs, open_neighbours(work / "index"))
         except (LikewiseError, OSError):
             pass  # half an attempt: begin again
@@ -101,36 +101,43 @@ def _space(halves: StoredHalves, work: Path, near: Near, k: int, seed: int) -> S
     write_bytes(work / _ABOUT, about)
     space = build_space(halves, metric=near.metric, method=near.index, seed=seed)
     space.neighbours.save(work / "index")
-    write_array(work / "docs.npy", space.docs)
+    _write_pack(work / "docs.npz", docs=space.docs)
     return space
 
 
-def _block(
-    space: Space, work: Path, start: int, k: int, threads: int, watch: Watch | None
-) -> tuple[Path, Path]:
+def _write_pack(path: Path, **arrays: NDArray[Any]) -> None:
+    """Write arrays that are there whole or not at all."""
+    out = Packer(path.with_suffix(".new"))
+    try:
+        for name, values in arrays.items():
+            out.put(name, values)
+        out.close()
+    finally:
+        out.abandon()
+    out.path.rename(path)
+
+
+def _block(space: Space, work: Path, start: int, k: int, threads: int, watch: Watch | None) -> Path:
     """Find the neighbours of a block of documents, unless an earlier attempt did."""
     rows = np.arange(start, min(start + _BLOCK, len(space.docs)))
-    numbers, distances = work / f"near-{start}.npy", work / f"far-{start}.npy"
-    if not distances.exists():
+    path = work / f"block-{start}.npz"
+    if not path.exists():
         found = space.neighbours.nearest_to(rows, k, threads=threads)
-        write_array(work / "near.new", found.numbers.ravel(), np.int64)
-        write_array(work / "far.new", found.distances.ravel(), np.float32)
-        (work / "near.new").rename(numbers)
-        (work / "far.new").rename(distances)
+        _write_pack(path, numbers=found.numbers, distances=found.distances)
     if watch:
         watch(len(rows))
-    return numbers, distances
+    return path
 
 
-def _assemble(space: Space, blocks: list[tuple[Path, Path]], path: Path) -> int:
+def _assemble(space: Space, blocks: list[Path], path: Path) -> int:
     """Put the blocks together as one file."""
     n = first = 0
     opened = _parquet if path.suffix == ".parquet" else _jsonl
     with opened(path) as table:
-        for near_path, far_path in blocks:
-            n_docs = min(_BLOCK, len(space.docs) - first)
-            near = map_array(near_path).reshape(n_docs, -1)
-            far = map_array(far_path).reshape(n_docs, -1)
+        for block in blocks:
+            found = open_pack(block)
+            near, far = found["numbers"], found["distances"]
+            n_docs = len(near)
             there = (near >= 0) & np.isfinite(far)
             rows, ranks = np.nonzero(there)
             ids = np.array(space.collection.doc_ids(space.docs[first : first + n_docs]), object)

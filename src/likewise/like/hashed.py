@@ -26,7 +26,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from likewise import notation
-from likewise.collection.snapshot import Snapshot, TermCounts
+from likewise.collection.records import TermCounts
+from likewise.collection.snapshot import Snapshot
 from likewise.compiled import Bools, Bytes, Doubles, Ids, Int, Ints, Offsets, Shorts, kernel
 from likewise.errors import UsageError
 from likewise.like.baselines import ByExample, Whole, WordQuery

@@ -24,8 +24,8 @@ from likewise.errors import UsageError
 from likewise.like.kernels import Table, scan_words, score_words, table_of
 from likewise.like.store import Weights
 from likewise.like.view import Asked, How, View
-from likewise.neighbours.coded import scan_points, scan_rows, score_points
-from likewise.neighbours.finder import Finder
+from likewise.neighbours.coded import Coded, scan_points
+from likewise.neighbours.vectors import VectorSearch
 from likewise.records import Ranking
 from likewise.retrieve.models import BM25
 from likewise.retrieve.search import Retriever
@@ -35,8 +35,6 @@ _ROUNDING = 1e-5
 # The own words that candidates are looked up by.
 _LOOKED_UP = 10
 _READ = 50_000
-# Where a filter leaves fewer than this share of documents, they are scanned one by one.
-_FEW = 0.05
 
 
 class Open(NamedTuple):
@@ -215,7 +213,9 @@ class Likeness:
         return _joined(found)
 
     def _candidates(self, asked: Asked, depth: int, allowed: Open) -> Ints:
-        near = self._near(asked, depth, allowed) if self.weights.points else _joined([])
+        near = _joined([])
+        if self.weights.points:
+            near = np.sort(self._vectors.nearest(asked.point, depth, allowed.masks).docs)
         if not self.weights.words:
             return near
         return np.union1d(near, self._having(asked, depth, allowed))
@@ -247,52 +247,12 @@ class Likeness:
         [ranking] = self._retriever.rank([query], k=depth, allowed=masks)
         return ranking.docs
 
-    def _near(self, asked: Asked, depth: int, allowed: Open) -> Ints:
-        """Find the documents whose compact halves are nearest."""
-        found = []
-        listed: list[int] = []
-        finder = self.view.halves.finder
-        if finder is not None and self.view.how is How.EVEN and allowed.share >= _FEW:
-            listed = finder[1]
-            found.append(self._listed(finder[0], listed, asked, depth, allowed))
-        point = asked.point.astype(np.float32)
-        for i, lot in enumerate(self.view.lots):
-            if i in listed:
-                continue
-            scores = np.empty(len(lot.scales), np.float32)
-            scan_points(lot.codes, lot.scales, point, scores)
-            found.append(self._best(i, scores, depth, allowed.masks[i]))
-        docs = _joined(found)
-        if len(docs) <= depth:
-            return docs
-        near = np.empty(len(docs), np.float32)
-        for places, rows, i in self._by_segment(docs):
-            part = np.empty(len(rows), np.float32)
-            scan_rows(rows, *self.view.lots[i][:2], point, part)
-            near[places] = part
-        return np.sort(docs[np.lexsort((docs, -near))[:depth]])
-
-    def _listed(
-        self,
-        finder: Finder,
-        listed: Sequence[int],
-        asked: Asked,
-        depth: int,
-        allowed: Open,
-    ) -> Ints:
-        # Where a filter leaves a third, three times as many have to be proposed.
-        wanted = int(np.ceil(depth / allowed.share))
-        rows = finder.propose(asked.point.astype(np.float32)[None, :], wanted).rows
-        sizes = [len(self.view.lots[i].scales) for i in listed]
-        bases = np.cumsum([0, *sizes], dtype=np.int64)
-        owners = np.searchsorted(bases, rows, "right") - 1
-        found = []
-        for place, i in enumerate(listed):
-            mine = rows[owners == place] - bases[place]
-            mask = allowed.masks[i]
-            mine = mine if mask is None else mine[mask[mine]]
-            found.append(mine + self.collection.bases[i])
-        return _joined(found)
+    @cached_property
+    def _vectors(self) -> VectorSearch:
+        """The search over compact halves; finders know these as they are stored only."""
+        parts = [Coded(lot.codes, lot.scales) for lot in self.view.lots]
+        finders = self.view.halves.finders if self.view.how is How.EVEN else [None] * len(parts)
+        return VectorSearch(parts, self.collection.bases, finders)
 
     def _best(self, segment: int, scores: Floats, n: int, mask: Bools | None) -> Ints:
         """Give the documents of a segment with the n best scores, and those as good."""
@@ -309,20 +269,12 @@ class Likeness:
     def _scores(self, docs: Ints, asked: Asked, table: Table) -> Doubles:
         scores = np.zeros(len(docs))
         if self.weights.points:
-            scores += self.weights.points * self._compact_scores(docs, asked)
+            scores += self.weights.points * self._vectors.scores(asked.point, docs)
         if self.weights.words:
             for places, rows, i in self._by_segment(docs):
                 part = np.empty(len(rows))
                 score_words(rows, self.view.lots[i].words, table, part)
                 scores[places] += self.weights.words * part
-        return scores
-
-    def _compact_scores(self, docs: Ints, asked: Asked) -> Doubles:
-        scores = np.empty(len(docs))
-        for places, rows, i in self._by_segment(docs):
-            part = np.empty(len(rows))
-            score_points(rows, *self.view.lots[i][:2], asked.point, part)
-            scores[places] = part
         return scores
 
     def _by_segment(self, docs: Ints) -> list[tuple[Ints, Ints, int]]:

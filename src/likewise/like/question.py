@@ -7,7 +7,8 @@ from typing import NamedTuple, Protocol
 
 import numpy as np
 
-from likewise.collection.snapshot import Snapshot, TermCounts
+from likewise.collection.records import TermCounts
+from likewise.collection.snapshot import Snapshot
 from likewise.compiled import Bools, Floats, Ints
 from likewise.models.outside import counts_of
 from likewise.records import Ranking

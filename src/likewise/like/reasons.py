@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from likewise.collection.build import content
-from likewise.collection.snapshot import TermCounts
+from likewise.collection.records import TermCounts
 from likewise.compiled import Doubles, Ints
 from likewise.like.carried import Carried, Sum, add, as_sum, by_word, word_shares
 from likewise.like.likeness import Likeness, Parts

@@ -11,11 +11,12 @@ from numpy.typing import NDArray
 
 from likewise.collection.snapshot import Snapshot
 from likewise.compiled import Bools, Floats, Ints
-from likewise.like.halves import as_halves, vectors_of
+from likewise.errors import UsageError
 from likewise.like.store import StoredHalves
+from likewise.models.document_vectors import as_halves
 from likewise.models.outside import counts_of
 from likewise.models.reading import top_rows, with_words
-from likewise.models.store import AnyModel
+from likewise.models.stored import AnyModel
 from likewise.models.supplied import SuppliedModel
 from likewise.models.topics import TopicModel
 from likewise.neighbours.finder import Method
@@ -55,7 +56,7 @@ class Space:
     def _text_vector(self, text: str) -> Floats:
         counts, _ = counts_of(self.collection, text)
         triples = self.model.decompose(counts, words=0)
-        return vectors_of(self.model, as_halves(triples, self.model.compact(counts, triples)))
+        return self.model.coordinates(as_halves(triples, self.model.compact(counts, triples)))
 
     def rank(
         self, vectors: Floats, k: int, *, allowed: Bools | None = None, threads: int = 1
@@ -125,7 +126,13 @@ def build_space(
     collection, model = halves.collection, halves.model
     chosen = read_metric(metric or default_metric(model))
     docs = collection.live_docs()
-    rows = [vectors_of(model, part) for part in halves.segments]
+    rows = [model.coordinates(part) for part in halves.segments]
     vectors = np.concatenate([*rows, np.empty((0, model.n_topics), np.float32)])
-    neighbours = build_neighbours(vectors[docs], metric=chosen, method=method, seed=seed)
+    try:
+        neighbours = build_neighbours(vectors[docs], metric=chosen, method=method, seed=seed)
+    except UsageError:
+        if not metric:
+            # The metric suits the model: what was stored was altered, and a check says where.
+            collection.check()
+        raise
     return Space(collection, model, docs, neighbours)

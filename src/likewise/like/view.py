@@ -9,12 +9,12 @@ from typing import NamedTuple
 
 import numpy as np
 
-from likewise.collection.snapshot import TermCounts
+from likewise.collection.records import TermCounts
 from likewise.compiled import Doubles, Floats, Ints, Offsets, kernel
 from likewise.errors import UsageError
-from likewise.like.halves import Halves
 from likewise.like.kernels import Rows, Words
 from likewise.like.store import StoredHalves
+from likewise.models.document_vectors import Halves
 from likewise.models.supplied import SuppliedModel
 from likewise.models.topics import TopicModel
 from likewise.models.triple import Triples

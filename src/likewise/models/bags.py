@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
+from likewise.collection.pack import Arrays
+from likewise.collection.records import TermCounts
 from likewise.collection.segment import find_rows
-from likewise.collection.snapshot import Snapshot, TermCounts
+from likewise.collection.snapshot import Snapshot
 from likewise.compiled import Doubles, Ids, Ints
 from likewise.errors import UsageError
 
@@ -57,6 +60,18 @@ class Vocabulary:
 
     def __len__(self) -> int:
         return len(self.terms)
+
+    def arrays(self) -> dict[str, NDArray[Any]]:
+        """Give the arrays that it is stored as."""
+        return {
+            "vocabulary": np.asarray(self.terms, np.int64),
+            "vocabulary.doc-freqs": np.asarray(self.doc_freqs, np.int64),
+        }
+
+    @classmethod
+    def load(cls, arrays: Arrays, n_docs: int) -> Vocabulary:
+        """Give it as it was stored."""
+        return cls(arrays["vocabulary"], arrays["vocabulary.doc-freqs"], n_docs)
 
     @property
     def idf(self) -> Doubles:

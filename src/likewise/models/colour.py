@@ -10,8 +10,9 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
+from likewise.collection.records import TermCounts
 from likewise.collection.segment import find_rows
-from likewise.collection.snapshot import Snapshot, TermCounts
+from likewise.collection.snapshot import Snapshot
 from likewise.compiled import Doubles
 from likewise.errors import UsageError
 from likewise.models.outside import counts_of
@@ -23,7 +24,7 @@ from likewise.models.triple import OWN_WORDS, Triples
 from likewise.text.analysis import Analyzer
 
 if TYPE_CHECKING:
-    from likewise.models.store import AnyModel
+    from likewise.models.stored import AnyModel
     from likewise.models.subspace import Subspace
 
 _TOPIC_WORDS = 6

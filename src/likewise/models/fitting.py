@@ -20,7 +20,7 @@ from likewise.models.given import (
     fit_nmf,
     fit_online_lda,
 )
-from likewise.models.store import AnyModel, load_model
+from likewise.models.stored import AnyModel, load_model
 from likewise.models.subspace import LSI, fit_lsi, span_of
 from likewise.models.supplied import Supplied, fit_supplied
 from likewise.models.topics import TopicModel

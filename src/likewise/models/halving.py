@@ -20,7 +20,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from likewise.collection.snapshot import Snapshot, TermCounts
+from likewise.collection.records import TermCounts
+from likewise.collection.snapshot import Snapshot
 from likewise.compiled import Doubles, Ints
 from likewise.models.bags import Bags, counts_in
 from likewise.models.heldout import split

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from likewise.collection.snapshot import TermCounts
+from likewise.collection.records import TermCounts
 from likewise.compiled import Floats, Ids, Ints, kernel
 from likewise.models.bags import Bags
 from likewise.models.topics import TopicModel

@@ -17,9 +17,8 @@ from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
-from threadpoolctl import threadpool_limits
 
-from likewise.compiled import Doubles, Floats, Ids, Ints, fast_kernel
+from likewise.compiled import Doubles, Floats, Ids, Ints, fast_kernel, one_blas_thread
 
 Matrix = NDArray[np.float32]
 Watch = Callable[[dict[str, float]], None]
@@ -92,7 +91,7 @@ def slabs(threads: int) -> Iterator[Executor]:
     The library's own division of a product depends on how many threads it has, and so do the
     last bits.
     """
-    with threadpool_limits(1, user_api="blas"), ThreadPoolExecutor(threads) as pool:
+    with one_blas_thread(), ThreadPoolExecutor(threads) as pool:
         yield pool
 
 

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from likewise.collection.snapshot import Snapshot, TermCounts
+from likewise.collection.records import TermCounts
+from likewise.collection.snapshot import Snapshot
 
 
 def counts_of(

@@ -20,7 +20,7 @@ from likewise.models.topics import TopicModel
 from likewise.models.triple import Triples
 
 if TYPE_CHECKING:
-    from likewise.models.store import AnyModel
+    from likewise.models.stored import AnyModel
     from likewise.models.subspace import Subspace
 
 RELEVANCE = 0.6

@@ -9,7 +9,7 @@ largest by magnitude. A weight is signed: below zero the axes promise more of a 
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import asdict, dataclass, field, replace
 from functools import cached_property
@@ -19,14 +19,19 @@ import numpy as np
 from numpy.typing import NDArray
 
 from likewise import notation
-from likewise.collection.snapshot import Snapshot, TermCounts
+from likewise.collection.pack import Arrays, require
+from likewise.collection.records import TermCounts
+from likewise.collection.snapshot import Snapshot
 from likewise.compiled import Doubles, Floats, Ids, Int, Ints, fast_kernel
 from likewise.errors import UsageError
 from likewise.models.bags import Vocabulary
+from likewise.models.document_vectors import Halves, as_halves, layout_of, to_arrays
 from likewise.models.halving import power_of_idf, unrecognised
 from likewise.models.lanczos import Plan, Watch, Weighted, overlap, principal_axes, slabs, times
 from likewise.models.topics import TopicModel
 from likewise.models.triple import OWN_WORDS, Triples, largest
+from likewise.neighbours.coded import decode
+from likewise.records import Document
 
 WEIGHTINGS = ("tfidf", "bm25")
 K1, B = 1.2, 0.75
@@ -77,6 +82,8 @@ class Subspace:
     """
 
     kind: ClassVar[str] = "subspace"
+    role: ClassVar[str] = "like"
+    finder: ClassVar[str] = "ivf(refine=4)"
     name: str
     vocabulary: Vocabulary
     basis: NDArray[np.float32]
@@ -91,6 +98,62 @@ class Subspace:
     def n_topics(self) -> int:
         """How many axes there are."""
         return int(self.basis.shape[1])
+
+    # Stored
+
+    def arrays(self) -> dict[str, NDArray[Any]]:
+        """Give the arrays that it is stored as."""
+        return self.vocabulary.arrays() | {
+            "basis": np.ascontiguousarray(self.basis, np.float32),
+            "values": np.asarray(self.values, np.float64),
+        }
+
+    def about(self) -> dict[str, Any]:
+        """Give the plain values that it is stored with."""
+        return {
+            "n_docs": self.vocabulary.n_docs,
+            "settings": dict(self.settings),
+            "history": [dict(note) for note in self.history],
+            "weighting": self.weighting,
+            "average_length": self.average_length,
+            "power": self.power,
+        }
+
+    @classmethod
+    def load(cls, name: str, arrays: Arrays, about: Mapping[str, Any]) -> Subspace:
+        """Give it as it was stored."""
+        vocabulary = Vocabulary.load(arrays, about["n_docs"])
+        require(arrays, name, basis=(len(vocabulary), -1))
+        return cls(
+            name,
+            vocabulary,
+            arrays["basis"],
+            arrays["values"],
+            about["weighting"],
+            about["average_length"],
+            about["power"],
+            about["settings"],
+            tuple(about["history"]),
+        )
+
+    @property
+    def layout(self) -> dict[str, tuple[Any, int]]:
+        """Name the arrays of `encode`."""
+        return layout_of(self.n_topics)
+
+    def encode(
+        self, collection: Snapshot, docs: Ints, *, words: int, threads: int = 1
+    ) -> dict[str, NDArray[Any]]:
+        """Give what is stored of documents to compare them: vectors, and so many own words."""
+        triples = self.decompose(collection.term_counts(docs), words=words, threads=threads)
+        return to_arrays(as_halves(triples, triples.topics))
+
+    def without(self, documents: Sequence[Document]) -> None:
+        """Give nothing: it keeps nothing of single documents."""
+
+    def coordinates(self, halves: Halves) -> Floats:
+        """Give stored vectors as projections."""
+        return decode(halves.points) * np.sqrt(halves.shares[:, :1])
 
     @cached_property
     def scale(self) -> Scale:

@@ -18,10 +18,13 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from likewise import notation
-from likewise.collection.snapshot import Snapshot, TermCounts
+from likewise.collection.pack import Arrays, require
+from likewise.collection.records import TermCounts
+from likewise.collection.snapshot import Snapshot
 from likewise.compiled import Floats, Ints, fast_kernel
 from likewise.errors import UsageError
 from likewise.models.bags import Vocabulary
+from likewise.models.document_vectors import Halves, as_halves, layout_of, to_arrays
 from likewise.models.lanczos import Watch, Weighted, overlap, slabs, times
 from likewise.models.ridge import STRIP, Matrix, Pairs, choose_ridge, cosines, regress
 from likewise.models.subspace import (
@@ -34,6 +37,8 @@ from likewise.models.subspace import (
 )
 from likewise.models.triple import OWN_WORDS, Triples
 from likewise.models.vectors import Kept, field_rows, keep, none_kept, unit
+from likewise.neighbours.coded import decode
+from likewise.records import Document
 
 _AT_ONCE = 4
 _MOST_HELD_OUT, _FEW_DOCS = 2048, 256
@@ -87,6 +92,8 @@ class SuppliedModel:
     """
 
     kind: ClassVar[str] = "vectors"
+    role: ClassVar[str] = "like"
+    finder: ClassVar[str] = "ivf(refine=4)"
     name: str
     axes: Subspace
     turn: Matrix
@@ -108,6 +115,70 @@ class SuppliedModel:
     def n_topics(self) -> int:
         """How long a vector is."""
         return len(self.centre)
+
+    # Stored
+
+    def arrays(self) -> dict[str, NDArray[Any]]:
+        """Give the arrays that it is stored as."""
+        return self.axes.arrays() | {
+            "turn": np.ascontiguousarray(self.turn, np.float32),
+            "centre": np.asarray(self.centre, np.float32),
+            "kept.keys": self.kept.keys,
+            "kept.codes": self.kept.points.codes,
+            "kept.scales": self.kept.points.scales,
+        }
+
+    def about(self) -> dict[str, Any]:
+        """Give the plain values that it is stored with."""
+        return self.axes.about() | {
+            "settings": dict(self.settings),
+            "history": [dict(note) for note in self.history],
+            "trust": self.trust,
+            "spread": self.spread,
+            "blend": self.blend,
+            "weight": self.fixed,
+        }
+
+    @classmethod
+    def load(cls, name: str, arrays: Arrays, about: Mapping[str, Any]) -> SuppliedModel:
+        """Give it as it was stored."""
+        axes = Subspace.load(name, arrays, about)
+        width = len(arrays["centre"])
+        require(arrays, name, turn=(axes.n_topics, width))
+        return cls(
+            name,
+            axes,
+            arrays["turn"],
+            arrays["centre"],
+            about["trust"],
+            about["spread"],
+            about["blend"],
+            about["weight"],
+            Kept.load(arrays, name, width),
+            axes.settings,
+            axes.history,
+        )
+
+    @property
+    def layout(self) -> dict[str, tuple[Any, int]]:
+        """Name the arrays of `encode`."""
+        return layout_of(self.n_topics)
+
+    def encode(
+        self, collection: Snapshot, docs: Ints, *, words: int, threads: int = 1
+    ) -> dict[str, NDArray[Any]]:
+        """Give what is stored of documents to compare them: vectors, and so many own words."""
+        triples = self.decompose(collection.term_counts(docs), words=words, threads=threads)
+        return to_arrays(as_halves(triples, self.blended(self.placed(collection, docs), triples)))
+
+    def coordinates(self, halves: Halves) -> Floats:
+        """Give stored vectors as directions."""
+        return decode(halves.points)
+
+    def without(self, documents: Sequence[Document]) -> SuppliedModel | None:
+        """Give the model without the vectors that it keeps of documents; None where it has none."""
+        left = self.kept.without([document.id for document in documents])
+        return None if left is None else replace(self, kept=left)
 
     @property
     def weight(self) -> float:

@@ -9,7 +9,7 @@ from weakref import WeakKeyDictionary
 import numpy as np
 
 from likewise.collection.build import content
-from likewise.collection.postings import BLOCK
+from likewise.collection.postings import BLOCK, BLOCK_AT, BLOCK_MASK, START_BITS
 from likewise.collection.segment import find_rows
 from likewise.collection.snapshot import Snapshot
 from likewise.compiled import Ints
@@ -119,8 +119,8 @@ def _holders(collection: Snapshot, terms: Sequence[str]) -> list[int]:
         postings = segment.postings
         rows = find_rows(postings.terms, numbers)
         for i in np.flatnonzero((rows >= 0) & (out < 0)).tolist():
-            entry = int(postings.entry_bounds[rows[i]])
-            local = int(postings.entry_blocks[entry]) * BLOCK
-            local += int(postings.docs[int(postings.starts[entry])])
+            entry = int(postings.entries[int(postings.heads[rows[i], 0])])
+            local = (entry >> BLOCK_AT & BLOCK_MASK) * BLOCK
+            local += int(postings.docs[entry >> START_BITS])
             out[i] = base + local if segment.live[local] else -1
     return [int(doc) for doc in out]

@@ -8,7 +8,7 @@ everything: a word goes there as far as its *repetition* is not explained elsewh
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from typing import Any, ClassVar
@@ -16,13 +16,18 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
+from likewise.collection.pack import Arrays, require
+from likewise.collection.records import TermCounts
 from likewise.collection.segment import find_rows
-from likewise.collection.snapshot import TermCounts
+from likewise.collection.snapshot import Snapshot
 from likewise.compiled import Doubles, Floats, Ids, Int, Ints, fast_kernel, kernel
 from likewise.models.bags import Vocabulary, counts_in
+from likewise.models.document_vectors import Halves, as_halves, layout_of, to_arrays
 from likewise.models.gibbs import padded
 from likewise.models.priors import Priors
 from likewise.models.triple import OWN_WORDS, Triples, largest
+from likewise.neighbours.coded import decode
+from likewise.records import Document
 
 TOLERANCE = 1e-2
 MOST_ITERATIONS = 200
@@ -40,6 +45,8 @@ class TopicModel:
     """
 
     kind: ClassVar[str] = "topics"
+    role: ClassVar[str] = "like"
+    finder: ClassVar[str] = "ivf(refine=4)"
     name: str
     vocabulary: Vocabulary
     word_topics: NDArray[np.float32]
@@ -54,6 +61,67 @@ class TopicModel:
     def n_topics(self) -> int:
         """How many topics there are."""
         return len(self.priors.alpha)
+
+    # Stored
+
+    def arrays(self) -> dict[str, NDArray[Any]]:
+        """Give the arrays that it is stored as."""
+        return self.vocabulary.arrays() | {
+            "word-topics": np.ascontiguousarray(self.word_topics, np.float32),
+            "background": np.asarray(self.background, np.float32),
+            "alpha": np.asarray(self.priors.alpha, np.float64),
+            "gamma": np.asarray(self.priors.gamma, np.float64),
+        }
+
+    def about(self) -> dict[str, Any]:
+        """Give the plain values that it is stored with."""
+        return {
+            "n_docs": self.vocabulary.n_docs,
+            "settings": dict(self.settings),
+            "history": [dict(note) for note in self.history],
+            "betas": list(self.priors[2:]),
+            "switch": self.switch,
+            "labels": list(self.labels),
+        }
+
+    @classmethod
+    def load(cls, name: str, arrays: Arrays, about: Mapping[str, Any]) -> TopicModel:
+        """Give it as it was stored."""
+        vocabulary = Vocabulary.load(arrays, about["n_docs"])
+        n_terms, width = len(vocabulary), padded(len(arrays["alpha"]))
+        require(arrays, name, background=(n_terms,), **{"word-topics": (n_terms, width)})
+        return cls(
+            name,
+            vocabulary,
+            arrays["word-topics"],
+            arrays["background"],
+            Priors(arrays["alpha"], arrays["gamma"], *about["betas"]),
+            about["switch"],
+            tuple(about["labels"]),
+            about["settings"],
+            tuple(about["history"]),
+        )
+
+    @property
+    def layout(self) -> dict[str, tuple[Any, int]]:
+        """Name the arrays of `encode`."""
+        return layout_of(self.n_topics)
+
+    def encode(
+        self, collection: Snapshot, docs: Ints, *, words: int, threads: int = 1
+    ) -> dict[str, NDArray[Any]]:
+        """Give what is stored of documents to compare them: vectors, and so many own words."""
+        counts = collection.term_counts(docs)
+        triples = self.decompose(counts, words=words, threads=threads)
+        return to_arrays(as_halves(triples, self.compact(counts, triples)))
+
+    def without(self, documents: Sequence[Document]) -> None:
+        """Give nothing: it keeps nothing of single documents."""
+
+    def coordinates(self, halves: Halves) -> Floats:
+        """Give stored vectors as shares of topics."""
+        rows = decode(halves.points)
+        return rows * rows
 
     def decompose(
         self,

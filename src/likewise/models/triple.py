@@ -7,7 +7,7 @@ from typing import ClassVar, NamedTuple, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from likewise.collection.snapshot import TermCounts
+from likewise.collection.records import TermCounts
 from likewise.compiled import Floats, Int, Ints, kernel
 from likewise.models.bags import Vocabulary
 

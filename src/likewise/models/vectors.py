@@ -16,6 +16,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from likewise.collection.build import content
+from likewise.collection.pack import Arrays, require
 from likewise.collection.snapshot import Snapshot
 from likewise.compiled import Floats, Ints
 from likewise.errors import UsageError
@@ -241,6 +242,23 @@ class Kept(NamedTuple):
             codes, scales = self.points
             out[there] = decode(Coded(codes[places[there]], scales[places[there]]))
         return out
+
+    def without(self, doc_ids: Sequence[str]) -> Kept | None:
+        """Leave documents out; None where none of them is there."""
+        kept = ~np.isin(self.keys, hashes(doc_ids))
+        if kept.all():
+            return None
+        codes, scales = self.points
+        return Kept(self.keys[kept], Coded(codes[kept], scales[kept]))
+
+    @classmethod
+    def load(cls, arrays: Arrays, what: str, width: int) -> Kept:
+        """Give vectors as they were stored."""
+        keys = arrays["kept.keys"]
+        if not len(keys):
+            return none_kept(width)
+        require(arrays, what, kept_codes=(len(keys), width), kept_scales=(len(keys),))
+        return cls(keys, Coded(arrays["kept.codes"], arrays["kept.scales"]))
 
 
 def keep(doc_ids: Sequence[str], rows: NDArray[Any], place: Callable[[ArrayLike], Floats]) -> Kept:

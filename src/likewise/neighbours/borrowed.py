@@ -1,23 +1,18 @@
-"""What the faiss library (an extra) needs: one thread, its files, points that are not copied."""
+"""What the faiss library (an extra) needs: one thread, points and indexes not copied."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
-from pathlib import Path
 from typing import Any
 
 import numpy as np
-import orjson
-from numpy.typing import NDArray
 
-from likewise.collection.files import Seal, check_content, check_size, seal, sync, write_bytes
+from likewise.collection.pack import Arrays, Output
 from likewise.compiled import Doubles, Floats
 from likewise.errors import DamagedError, MissingExtra, UsageError
 from likewise.neighbours.coded import Points
 
-_INDEX, _ABOUT = "index.faiss", "faiss.json"
-_ALWAYS_CHECKED = 1 << 26
 _ROUNDING = 1e-5
 
 
@@ -63,31 +58,29 @@ def lend(faiss: Any, storage: Any, points: Floats) -> None:
     storage.ntotal = len(points)
 
 
-def write_index(faiss: Any, folder: Path, index: Any, points: Points) -> None:
-    """Write an index without the points, and what it must fit."""
-    data: NDArray[np.uint8] = faiss.serialize_index(index, faiss.IO_FLAG_SKIP_STORAGE)
-    with (folder / _INDEX).open("wb") as file:
-        file.write(data.data)
-        sync(file)
-    about = {"points": points.shape, "seal": [*seal(folder / _INDEX)]}
-    write_bytes(folder / _ABOUT, orjson.dumps(about))
+def put_index(faiss: Any, out: Output, index: Any, points: Points) -> None:
+    """Put an index without the points, and the shape of those that it is of."""
+    out.put("faiss", faiss.serialize_index(index, faiss.IO_FLAG_SKIP_STORAGE))
+    out.note(points=list(points.shape))
 
 
-def read_index(faiss: Any, folder: Path, config: object, points: Points) -> Any:
-    """Map an index, after it was checked to be whole and of these points."""
+def take_index(faiss: Any, arrays: Arrays, config: object, points: Points) -> Any:
+    """Read an index where it is, after it was checked to be whole and of these points."""
     try:
-        about = orjson.loads((folder / _ABOUT).read_bytes())
-        shape, expected = tuple(about["points"]), Seal(*about["seal"])
-        # faiss believes what it reads: what could lead it astray is found before.
-        check = check_content if expected.size <= _ALWAYS_CHECKED else check_size
-        check(folder / _INDEX, expected)
-        index = faiss.read_index(str(folder / _INDEX), faiss.IO_FLAG_MMAP_IFC)
-    except (OSError, ValueError, TypeError, LookupError, RuntimeError, MemoryError):
+        shape = tuple(arrays.meta["points"])
+        # faiss believes what it reads: the pack has looked at the checksum of this array.
+        data = arrays["faiss"]
+        reader = faiss.ZeroCopyIOReader(faiss.swig_ptr(data), data.nbytes)
+        index = faiss.read_index(reader, faiss.IO_FLAG_MMAP_IFC)
+    except (ValueError, TypeError, LookupError, RuntimeError, MemoryError):
         raise DamagedError(
-            f"{folder}: not a readable index; restore it from a copy, or build it again"
+            f"{config}: what is stored is not a readable index; "
+            "restore it from a copy, or build it again"
         ) from None
     if shape != points.shape or index.ntotal != len(points):
         raise UsageError(
-            f"{folder} is {config} of points shaped {shape}, not {points.shape}: build it again"
+            f"the stored index is {config} of points shaped {shape}, not {points.shape}: "
+            "build it again"
         )
+    index.referenced_objects = [data]
     return index

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from importlib.util import find_spec
-from pathlib import Path
 from typing import ClassVar
 
 import numpy as np
 
+from likewise.collection.pack import Arrays
 from likewise.compiled import Floats
 from likewise.errors import UsageError
 from likewise.neighbours.codes import Codes
@@ -44,9 +44,9 @@ class Auto:
         """Refuse: a method is chosen before anything is built."""
         raise UsageError("auto is no index: choose a method for the vectors first")
 
-    def load(self, folder: Path, points: Floats) -> Finder:
+    def load(self, arrays: Arrays, points: Floats) -> Finder:
         """Refuse: nothing is saved under this name."""
-        raise UsageError(f"{folder}: auto is no index")
+        raise UsageError("auto is no index: nothing is stored under this name")
 
 
 METHODS: dict[str, type[Method]] = {

@@ -16,9 +16,9 @@ Codes = NDArray[np.int8]
 
 
 class Coded(NamedTuple):
-    """Points: point i is `codes[i] * scales[i]`."""
+    """Points: point i is `codes[i] * scales[i]`; codes that are not rounded are float32."""
 
-    codes: Codes
+    codes: Codes | Floats
     scales: Floats
 
 

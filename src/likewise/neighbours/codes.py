@@ -11,16 +11,15 @@ tenths more, and p-stable functions .33 (their width chosen so that they read as
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
-import orjson
 from numpy.typing import NDArray
 
 from likewise import notation
-from likewise.collection.files import map_array, write_array, write_bytes
+from likewise.collection.pack import Arrays, Output, require
 from likewise.compiled import Floats, Ids, Int, Ints, Offsets, kernel
 from likewise.errors import UsageError
 from likewise.neighbours.finder import Finder, Proposals, checked_points, checked_queries
@@ -30,7 +29,6 @@ _MOST_TABLES = 127
 _ONES = np.uint64(0x0101010101010101)
 _HIGHEST = np.uint64(0x8080808080808080)
 _LONGEST = 16
-_ABOUT = "codes.json"
 
 
 @dataclass(frozen=True)
@@ -69,13 +67,20 @@ class Codes:
         list_codes(points, planes.axes, planes.offsets, self.length, (starts, rows))
         return CodesFinder(self, planes, starts, rows, len(points))
 
-    def load(self, folder: Path, points: Floats) -> CodesFinder:
-        """Map what `save` wrote, for the same points."""
-        about = read_about(folder / _ABOUT, str(self), points)
-        axes = map_array(folder / "axes.npy").reshape(about["dimension"], -1)
-        planes = Planes(axes, map_array(folder / "offsets.npy"))
-        lists = map_array(folder / "starts.npy"), map_array(folder / "rows.npy")
-        return CodesFinder(self, planes, *lists, about["points"])
+    def load(self, arrays: Arrays, points: Floats) -> CodesFinder:
+        """Take what `save` put, for the same points."""
+        read_about(arrays, str(self), points)
+        n_planes = self.tables * self.length
+        require(
+            arrays,
+            str(self),
+            axes=(points.shape[1], n_planes),
+            offsets=(n_planes,),
+            starts=(self.tables * ((1 << self.length) + 1),),
+            rows=(self.tables * len(points),),
+        )
+        planes = Planes(arrays["axes"], arrays["offsets"])
+        return CodesFinder(self, planes, arrays["starts"], arrays["rows"], len(points))
 
 
 class Planes(NamedTuple):
@@ -108,14 +113,12 @@ class CodesFinder:
         """Propose all points that share a code with each query: codes know no radius."""
         return self._count(queries, self.n_points)
 
-    def save(self, folder: Path) -> None:
-        """Write the planes and the lists."""
-        axes, offsets = self.functions
-        write_array(folder / "axes.npy", axes.ravel())
-        write_array(folder / "offsets.npy", offsets)
-        write_array(folder / "starts.npy", self.starts)
-        write_array(folder / "rows.npy", self.rows)
-        write_about(folder / _ABOUT, str(self.config), self.n_points, len(axes))
+    def save(self, out: Output) -> None:
+        """Put the planes and the lists."""
+        lists = {"starts": self.starts, "rows": self.rows}
+        for name, array in (self.functions._asdict() | lists).items():
+            out.put(name, array)
+        note_about(out, str(self.config), self.n_points, len(self.functions.axes))
 
     @property
     def n_bytes(self) -> int:
@@ -145,19 +148,18 @@ def taken_over(origin: Any, kind: type[Any], config: object, dimension: int) -> 
     return origin
 
 
-def write_about(path: Path, method: str, n_points: int, dimension: int, **more: int) -> None:
-    """Write what arrays alone do not say of an index."""
-    about = {"method": method, "points": n_points, "dimension": dimension} | more
-    write_bytes(path, orjson.dumps(about))
+def note_about(out: Output, method: str, n_points: int, dimension: int, **more: int) -> None:
+    """Put what arrays alone do not say of an index."""
+    out.note(method=method, points=n_points, dimension=dimension, **more)
 
 
-def read_about(path: Path, method: str, points: Floats) -> dict[str, int]:
-    """Read what `write_about` wrote, or say why the index is not one of these points."""
-    about: dict[str, Any] = orjson.loads(path.read_bytes())
+def read_about(arrays: Arrays, method: str, points: Floats) -> Mapping[str, Any]:
+    """Give what `note_about` put, or say why the index is not one of these points."""
+    about = arrays.meta
     shape = (about["points"], about["dimension"])
     if about["method"] != method or np.shape(points) != shape:
         raise UsageError(
-            f"{path.parent} is {about['method']} of points shaped {shape}, "
+            f"the stored index is {about['method']} of points shaped {shape}, "
             f"not {method} of points shaped {np.shape(points)}: build it again"
         )
     return about

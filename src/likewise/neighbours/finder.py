@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import ClassVar, NamedTuple, Protocol
 
 import numpy as np
 
+from likewise.collection.pack import Arrays, Output
 from likewise.compiled import Floats, Ints
 from likewise.errors import UsageError
 
@@ -39,8 +39,8 @@ class Finder(Protocol):
         """Propose candidates for all points at most `radius` (Euclidean) from each query."""
         ...
 
-    def save(self, folder: Path) -> None:
-        """Write the index into an empty folder, as arrays that can be memory-mapped."""
+    def save(self, out: Output) -> None:
+        """Put the index, without the points."""
         ...
 
     @property
@@ -61,8 +61,8 @@ class Method(Protocol):
         """
         ...
 
-    def load(self, folder: Path, points: Floats) -> Finder:
-        """Map what `save` wrote, for the same points."""
+    def load(self, arrays: Arrays, points: Floats) -> Finder:
+        """Take what `save` put, for the same points."""
         ...
 
 

@@ -36,12 +36,9 @@ from likewise.neighbours.metrics import (
 )
 from likewise.neighbours.scan import Scanner
 
-FORMAT = 1
-_ABOUT = "neighbours.json"
 _QUERIES_AT_ONCE = 64
 _NOTHING_BARRED = np.empty(0, np.bool_)
 _SCANNED_ANYWAY = 5000
-_ALWAYS_CHECKED = 1 << 26
 # Where too many of what was proposed are barred, so many times as many are asked for.
 _MORE = 8
 # The nearest by a divergence that is only bounded by Euclidean distance are among so many times
@@ -218,11 +215,11 @@ class Neighbours:
         out[:, self.dimensions :] = 0
         return out
 
-    def save(self, folder: str | os.PathLike[str]) -> None:
-        """Write the index; what was there before is replaced when all is written."""
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write the index into one file; one that was there is replaced when all is written."""
         from likewise.neighbours.store import save_neighbours
 
-        save_neighbours(self, Path(folder))
+        save_neighbours(self, Path(path))
 
     def asked(self, queries: ArrayLike, allowed: Bools | None) -> tuple[Floats, Bools]:
         """Give the points of queries, and which numbers are barred (empty for none)."""

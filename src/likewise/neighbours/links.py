@@ -7,21 +7,21 @@ reads the points themselves, and keeps no copy of them.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any, ClassVar
 
 import numpy as np
 
 from likewise import notation
+from likewise.collection.pack import Arrays, Output
 from likewise.compiled import Floats, Ints
 from likewise.errors import DamagedError, UsageError
 from likewise.neighbours.borrowed import (
     lend,
     load_faiss,
     one_thread,
-    read_index,
+    put_index,
     squared_limit,
-    write_index,
+    take_index,
 )
 from likewise.neighbours.finder import Finder, Proposals, checked_points, checked_queries, gather
 
@@ -65,12 +65,12 @@ class HNSW:
             lend(faiss, faiss.downcast_index(index.storage), points)
         return GraphFinder(self, points, index)
 
-    def load(self, folder: Path, points: Floats) -> GraphFinder:
-        """Map what `save` wrote, for the same points."""
+    def load(self, arrays: Arrays, points: Floats) -> GraphFinder:
+        """Take what `save` put, for the same points."""
         points, faiss = checked_points(points), load_faiss(self)
-        index = read_index(faiss, folder, self, points)
+        index = take_index(faiss, arrays, self, points)
         if not isinstance(index, faiss.IndexHNSW) or index.d != points.shape[1]:
-            raise DamagedError(f"{folder}: holds no graph of these points; build it again")
+            raise DamagedError("what is stored is no graph of these points; build it again")
         storage = faiss.IndexFlatL2(points.shape[1])
         lend(faiss, storage, points)
         storage.this.disown()
@@ -104,9 +104,9 @@ class GraphFinder:
         queries = checked_queries(queries, self.points.shape[1])
         return gather([self._within(query, radius) for query in queries])
 
-    def save(self, folder: Path) -> None:
-        """Write the graph, without the points."""
-        write_index(load_faiss(self.config), folder, self.index, self.points)
+    def save(self, out: Output) -> None:
+        """Put the graph, without the points."""
+        put_index(load_faiss(self.config), out, self.index, self.points)
 
     @property
     def n_bytes(self) -> int:

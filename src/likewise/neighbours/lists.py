@@ -16,13 +16,11 @@ share has the rest.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from pathlib import Path
 from typing import ClassVar, NamedTuple
 
 import numpy as np
-import orjson
 
-from likewise.collection.files import map_array, write_array, write_bytes
+from likewise.collection.pack import Arrays, Output, PrefixedArrays, PrefixedOutput, require
 from likewise.compiled import Floats, Ids, Ints, Shorts
 from likewise.errors import UsageError
 from likewise.neighbours.finder import Finder, Proposals
@@ -40,7 +38,8 @@ MOST_TOPICS = 2048
 _PAIRED = (4, 6)
 # A query asks for the pairs of so many times as many topics as are paired of a document.
 _ASKED = 4
-_ABOUT = "lists.json"
+# Arrays are put under this, so that none has the name of one whose checksum is not looked at.
+_PREFIX = "lists."
 
 _SAMPLE = 200
 # Products below this are of documents that share too little to be found by their main topics.
@@ -52,7 +51,7 @@ _FEWEST_READS, _MOST_READS = 1250, 640_000
 _LOOKED_UP, _PROPOSED = 20, 8
 
 
-class Arrays(NamedTuple):
+class Entries(NamedTuple):
     """The lists: entries `starts[c]:starts[c + 1]` are of cell c, a pair of topics."""
 
     records: Shorts
@@ -102,15 +101,22 @@ class Lists:
                 break
         return lists
 
-    def load(self, folder: Path, points: Floats) -> PairLists:
-        """Map what `save` wrote."""
-        tuned = Tuned(**orjson.loads((folder / _ABOUT).read_bytes()))
-        flat = Arrays(*(map_array(folder / f"{name}.npy") for name in Arrays._fields))
-        arrays = flat._replace(
-            records=flat.records.reshape(-1, RECORDED),
-            sketches=flat.sketches.reshape(-1, SKETCHED),
+    def load(self, arrays: Arrays, points: Floats) -> PairLists:
+        """Take what `save` put, for the same points."""
+        mine = PrefixedArrays(arrays, _PREFIX)
+        n_cells = points.shape[1] * (points.shape[1] + 1) // 2
+        require(
+            mine,
+            "lists",
+            records=(len(points), RECORDED),
+            starts=(n_cells + 1,),
+            rows=(-1,),
+            sketches=(-1, SKETCHED),
+            first=(n_cells,),
+            second=(n_cells,),
         )
-        return PairLists(arrays, tuned)
+        entries = Entries(*(mine[name] for name in Entries._fields))
+        return PairLists(entries, Tuned(*(mine.meta[name] for name in Tuned._fields)))
 
 
 class Tuned(NamedTuple):
@@ -126,7 +132,7 @@ class PairLists:
 
     exact = False
 
-    def __init__(self, arrays: Arrays, tuned: Tuned) -> None:
+    def __init__(self, arrays: Entries, tuned: Tuned) -> None:
         self._arrays = arrays
         self.tuned = tuned
 
@@ -161,11 +167,12 @@ class PairLists:
         asked = 2 * _ASKED * self.paired
         return Proposals(*propose_above(queries, *self._arrays, asked, np.float32(least)))
 
-    def save(self, folder: Path) -> None:
-        """Write the arrays."""
+    def save(self, out: Output) -> None:
+        """Put the arrays, and how they are read."""
+        mine = PrefixedOutput(out, _PREFIX)
         for name, array in self._arrays._asdict().items():
-            write_array(folder / f"{name}.npy", array.ravel())
-        write_bytes(folder / _ABOUT, orjson.dumps(self.tuned._asdict()))
+            mine.put(name, array)
+        mine.note(**self.tuned._asdict())
 
     def tune(self, points: Floats, recall: float, seed: int) -> PairLists:
         """Find the least reads that find the share `recall` of the ten nearest of a sample."""
@@ -212,7 +219,7 @@ def value_bits(n_topics: int) -> int:
     return 16 - max(int(n_topics - 1).bit_length(), 1)
 
 
-def _listed(points: Floats, paired: int) -> Arrays:
+def _listed(points: Floats, paired: int) -> Entries:
     n_topics = points.shape[1]
     records = sketch_rows(points, RECORDED, value_bits(n_topics))
-    return Arrays(records, *list_pairs(records, n_topics, value_bits(n_topics), paired))
+    return Entries(records, *list_pairs(records, n_topics, value_bits(n_topics), paired))

@@ -19,27 +19,21 @@ import os
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from functools import cached_property
-from pathlib import Path
 from typing import ClassVar, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from likewise import notation
-from likewise.collection.files import map_array, write_array
+from likewise.collection.pack import Arrays, Output, require
 from likewise.compiled import Doubles, Floats, Ids, Offsets, Shorts, kernel
 from likewise.errors import UsageError
 from likewise.neighbours.buckets import cell_bits, find_keys, read_buckets, sort_keys
 from likewise.neighbours.chances import LONGEST, Chances, perturbations, tables_for
-from likewise.neighbours.codes import (
-    read_about,
-    taken_over,
-    write_about,
-)
+from likewise.neighbours.codes import note_about, read_about, taken_over
 from likewise.neighbours.finder import Finder, Proposals, checked_points, checked_queries
 
 _MOST_PROBES = 1024
-_ABOUT = "lsh.json"
 # What a point takes in a table: its row, a tag, and a share of the table's cells.
 _ENTRY_BYTES = 8
 # How many tables are filled at a time by a thread.
@@ -106,16 +100,24 @@ class LSH:
             shape, functions = other.shape, other.functions
         return LSHFinder(self, shape, functions, _fill(points, shape, functions), len(points))
 
-    def load(self, folder: Path, points: Floats) -> LSHFinder:
-        """Map what `save` wrote, for the same points."""
-        about = read_about(folder / _ABOUT, str(self), points)
+    def load(self, arrays: Arrays, points: Floats) -> LSHFinder:
+        """Take what `save` put, for the same points."""
+        about = read_about(arrays, str(self), points)
         shape = Shape(about["length"], about["tables"])
-        axes = map_array(folder / "axes.npy").reshape(about["dimension"], -1)
-        slices = Slices(
-            axes, map_array(folder / "offsets.npy"), map_array(folder / "multipliers.npy")
+        n, n_functions = len(points), shape.length * shape.tables
+        require(
+            arrays,
+            str(self),
+            axes=(points.shape[1], n_functions),
+            offsets=(n_functions,),
+            multipliers=(n_functions,),
+            starts=(shape.tables * ((1 << cell_bits(n)) + 1),),
+            tags=(shape.tables * n,),
+            rows=(shape.tables * n,),
         )
-        buckets = Buckets(*(map_array(folder / f"{name}.npy") for name in Buckets._fields))
-        return LSHFinder(self, shape, slices, buckets, about["points"])
+        slices = Slices(*(arrays[name] for name in Slices._fields))
+        buckets = Buckets(*(arrays[name] for name in Buckets._fields))
+        return LSHFinder(self, shape, slices, buckets, n)
 
 
 class Shape(NamedTuple):
@@ -166,15 +168,12 @@ class LSHFinder:
         """Propose as `propose` does: the promise is for the radius that the index was built for."""
         return self._find(queries)
 
-    def save(self, folder: Path) -> None:
-        """Write the functions and the buckets."""
-        arrays = self.functions._asdict() | self.buckets._asdict()
-        for name, array in arrays.items():
-            write_array(folder / f"{name}.npy", array.ravel())
+    def save(self, out: Output) -> None:
+        """Put the functions and the buckets."""
+        for name, array in (self.functions._asdict() | self.buckets._asdict()).items():
+            out.put(name, array)
         dimension = len(self.functions.axes)
-        write_about(
-            folder / _ABOUT, str(self.config), self.n_points, dimension, **self.shape._asdict()
-        )
+        note_about(out, str(self.config), self.n_points, dimension, **self.shape._asdict())
 
     @property
     def n_bytes(self) -> int:

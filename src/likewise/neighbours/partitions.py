@@ -16,21 +16,21 @@ import math
 import os
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any, ClassVar
 
 import numpy as np
 
 from likewise import notation
+from likewise.collection.pack import Arrays, Output
 from likewise.compiled import Floats, Ints
 from likewise.errors import DamagedError, UsageError
 from likewise.neighbours.borrowed import (
     load_faiss,
     one_thread,
-    read_index,
+    put_index,
     squared_limit,
     squares,
-    write_index,
+    take_index,
 )
 from likewise.neighbours.coded import CodedPoints, Points
 from likewise.neighbours.finder import Finder, Proposals, checked_points, checked_queries, gather
@@ -95,12 +95,12 @@ class IVF:
             finder.index.nprobe = other.nprobe
             return finder
 
-    def load(self, folder: Path, points: Points) -> ListsFinder:
-        """Map what `save` wrote, for the same points."""
+    def load(self, arrays: Arrays, points: Points) -> ListsFinder:
+        """Take what `save` put, for the same points."""
         points, faiss = _checked(points), load_faiss(self)
-        index = read_index(faiss, folder, self, points)
+        index = take_index(faiss, arrays, self, points)
         if not isinstance(index, faiss.IndexIVF) or index.d != _width(index, points):
-            raise DamagedError(f"{folder}: holds no lists of these points; build it again")
+            raise DamagedError("what is stored are no lists of these points; build it again")
         return ListsFinder(self, points, index)
 
     def _learn(self, faiss: Any, points: Points, seed: int) -> Any:
@@ -150,9 +150,9 @@ class ListsFinder:
         queries = checked_queries(queries, self.points.shape[1])
         return gather([self._within(query, radius) for query in queries])
 
-    def save(self, folder: Path) -> None:
-        """Write the lists."""
-        write_index(load_faiss(self.config), folder, self.index, self.points)
+    def save(self, out: Output) -> None:
+        """Put the lists."""
+        put_index(load_faiss(self.config), out, self.index, self.points)
 
     @property
     def n_bytes(self) -> int:

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
+from likewise.collection.pack import Arrays, Output
 from likewise.compiled import Doubles, Floats, Int, Ints, kernel
 from likewise.neighbours.coded import Points
 from likewise.neighbours.finder import Finder, Proposals, gather
@@ -30,7 +30,7 @@ class Scan:
         """Build nothing: the points are the index."""
         return Scanner(points)
 
-    def load(self, folder: Path, points: Floats) -> Scanner:
+    def load(self, arrays: Arrays, points: Floats) -> Scanner:
         """Load nothing: the points are the index."""
         return Scanner(points)
 
@@ -78,8 +78,8 @@ class Scanner:
                 mine.append(piece + start)
         return gather([np.concatenate([*mine, np.empty(0, np.int64)]) for mine in found])
 
-    def save(self, folder: Path) -> None:
-        """Write nothing: the points are kept by whoever has them."""
+    def save(self, out: Output) -> None:
+        """Put nothing: the points are kept by whoever has them."""
 
     def _rounding(self, halves: Doubles) -> Doubles:
         """Give how far products of queries may be from what they should be."""

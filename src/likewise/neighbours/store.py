@@ -1,95 +1,79 @@
-"""How does an index stay on disk? Arrays and a JSON file, memory-mapped, replaced as a whole."""
+"""An index in one file, a pack: written whole, memory-mapped, replaced as a whole."""
 
 from __future__ import annotations
 
 import os
-import shutil
 from pathlib import Path
-from typing import Any
 
 import numpy as np
-import orjson
 
 from likewise import notation
-from likewise.collection.files import (
-    Seal,
-    check_content,
-    check_size,
-    map_array,
-    seal,
-    storage_errors,
-    sync_folder,
-    write_array,
-    write_bytes,
-)
-from likewise.errors import DamagedError, FormatError, UsageError
+from likewise.collection.files import storage_errors
+from likewise.collection.pack import Pack, PrefixedArrays, PrefixedOutput, open_pack, write_pack
+from likewise.errors import DamagedError, FormatError, StorageError, UsageError
 from likewise.neighbours.index import Neighbours, Part, read_method
 from likewise.neighbours.metrics import PRODUCT, read_metric
 
-FORMAT = 1
-_ABOUT = "neighbours.json"
-_ALWAYS_CHECKED = 64 << 20
+FORMAT, VERSION = "likewise neighbours", 2
+_ABOUT_FORMAT_1 = "neighbours.json"
+_ZIP = b"PK"
 
 
 def save_neighbours(neighbours: Neighbours, path: Path) -> None:
-    """Write an index; what was there before is replaced when all is written."""
-    if path.exists() and not (path / _ABOUT).exists() and not _is_empty(path):
-        raise UsageError(f"{path} is there and is no index of neighbours: name another folder")
-    aside = path.with_name(path.name + ".new")
-    with storage_errors(path):
-        shutil.rmtree(aside, ignore_errors=True)
-        aside.mkdir(parents=True)
-        write_array(aside / "gone.npy", neighbours.gone.astype(np.uint8))
-        for i, part in enumerate(neighbours.parts):
-            inside = aside / f"part-{i}"
-            (inside / "finder").mkdir(parents=True)
-            write_array(inside / "points.npy", part.points.ravel(), np.float32)
-            part.finder.save(inside / "finder")
-        about = {
-            "format": FORMAT,
-            "metric": neighbours.metric.name,
-            "method": notation.write(neighbours.method),
-            "dimensions": neighbours.dimensions,
-            "seed": neighbours.seed,
-            "parts": [len(part.points) for part in neighbours.parts],
-            "files": _seals(aside),
-        }
-        write_bytes(aside / _ABOUT, orjson.dumps(about))
-        sync_folder(aside)
-        old = _old(path)
-        if path.exists():
-            shutil.rmtree(old, ignore_errors=True)
-            path.rename(old)
-        aside.rename(path)
-        sync_folder(path.parent)
-        shutil.rmtree(old, ignore_errors=True)
-
-
-def open_neighbours(folder: str | os.PathLike[str]) -> Neighbours:
-    """Open an index as `save` wrote it; points and finders are memory-mapped."""
-    path = Path(folder)
-    if not path.exists() and _old(path).exists():
-        path = _old(path)  # a process was killed between the two steps of replacing it
+    """Write an index; one that was there before is replaced when all is written."""
     try:
-        about: dict[str, Any] = orjson.loads((path / _ABOUT).read_bytes())
-        version = about["format"]
-    except (FileNotFoundError, NotADirectoryError):
-        raise UsageError(f"{path} is no index of neighbours: it has no {_ABOUT}") from None
-    except (ValueError, TypeError, LookupError):
-        raise DamagedError(f"{path / _ABOUT}: not readable; build the index again") from None
-    if version != FORMAT:
+        with storage_errors(path):
+            if path.exists():
+                _find(path)
+    except (UsageError, FormatError, DamagedError) as error:
+        raise UsageError(f"{error} (name another file, or remove what is there)") from None
+    with write_pack(path) as pack:
+        pack.put("gone", neighbours.gone)
+        for i, part in enumerate(neighbours.parts):
+            pack.put(f"{i}.points", part.points)
+            part.finder.save(PrefixedOutput(pack, f"{i}.finder."))
+        pack.note(
+            format=FORMAT,
+            version=VERSION,
+            metric=neighbours.metric.name,
+            method=notation.write(neighbours.method),
+            dimensions=neighbours.dimensions,
+            seed=neighbours.seed,
+            parts=[len(part.points) for part in neighbours.parts],
+        )
+
+
+def open_neighbours(path: str | os.PathLike[str]) -> Neighbours:
+    """Open an index as `save` wrote it; points and finders are memory-mapped."""
+    pack = _find(Path(path))
+    version = pack.meta.get("version")
+    if version != VERSION:
         raise FormatError(f"{path}: an index of format {version}; build it again")
     try:
-        return _opened(path, about)
-    except (FileNotFoundError, ValueError, TypeError, LookupError, AttributeError):
-        raise DamagedError(f"{path}: its files do not fit; build the index again") from None
+        return _opened(pack)
+    except (ValueError, TypeError, LookupError, AttributeError):
+        raise DamagedError(f"{path}: its arrays do not fit; build the index again") from None
 
 
-def _opened(path: Path, about: dict[str, Any]) -> Neighbours:
-    for name, measured in about["files"].items():
-        expected = Seal(*measured)
-        check = check_content if expected.size <= _ALWAYS_CHECKED else check_size
-        check(path / name, expected)
+def _find(path: Path) -> Pack:
+    """Open the pack of an index, or say what else is there."""
+    if (path / _ABOUT_FORMAT_1).exists():
+        raise FormatError(f"{path}: an index of format 1, which was a folder; build it again")
+    if not path.is_file():
+        what = "a folder" if path.is_dir() else "nothing that can be read"
+        raise UsageError(f"{path} is no index of neighbours: there is {what}")
+    try:
+        with path.open("rb") as file:
+            foreign = file.read(len(_ZIP)) != _ZIP
+        if foreign or (pack := open_pack(path)).meta.get("format") != FORMAT:
+            raise UsageError(f"{path} is no index of neighbours: there is another kind of file")
+    except OSError as error:
+        raise StorageError(f"{path}: cannot be read ({error.strerror})") from error
+    return pack
+
+
+def _opened(pack: Pack) -> Neighbours:
+    about = pack.meta
     metric = read_metric(about["metric"])
     neighbours = Neighbours(
         metric,
@@ -97,31 +81,17 @@ def _opened(path: Path, about: dict[str, Any]) -> Neighbours:
         dimensions=about["dimensions"],
         seed=about["seed"],
     )
-    neighbours.gone = map_array(path / "gone.npy").astype(np.bool_)
+    neighbours.gone = pack["gone"]
     width = neighbours.dimensions + (metric.form == PRODUCT)
     first = 0
     for i, n in enumerate(about["parts"]):
-        points = map_array(path / f"part-{i}" / "points.npy").reshape(n, width)
-        finder = neighbours.method.load(path / f"part-{i}" / "finder", points)
+        # Whatever their values are, they lead nowhere; reading all of them takes long.
+        points = pack.unchecked(f"{i}.points")
+        if points.dtype != np.float32 or points.shape != (n, width):
+            raise ValueError(points.shape)
+        finder = neighbours.method.load(PrefixedArrays(pack, f"{i}.finder."), points)
         neighbours.parts.append(Part(first, points, finder))
         first += n
-    if first != neighbours.n_slots:
-        raise DamagedError(f"{path}: {first} points and {neighbours.n_slots} numbers")
+    if neighbours.gone.dtype != np.bool_ or neighbours.gone.shape != (first,):
+        raise ValueError(neighbours.gone.shape)
     return neighbours
-
-
-def _seals(folder: Path) -> dict[str, list[int]]:
-    """Measure every file of an index and push its folders to the disk."""
-    inside = sorted(folder.rglob("*"))
-    for path in filter(Path.is_dir, inside):
-        sync_folder(path)
-    files = filter(Path.is_file, inside)
-    return {path.relative_to(folder).as_posix(): [*seal(path)] for path in files}
-
-
-def _is_empty(path: Path) -> bool:
-    return path.is_dir() and not any(path.iterdir())
-
-
-def _old(path: Path) -> Path:
-    return path.with_name(path.name + ".old")

@@ -15,14 +15,12 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from pathlib import Path
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import numpy as np
-from numpy.typing import NDArray
 
 from likewise import notation
-from likewise.collection.files import map_array, write_array
+from likewise.collection.pack import Arrays, Output
 from likewise.compiled import Floats
 from likewise.errors import DamagedError, UsageError
 from likewise.neighbours.finder import Finder, Proposals, checked_points, checked_queries
@@ -61,14 +59,14 @@ class Tree:
         points = checked_points(points)
         return TreeFinder(self, points, grow(points, self.leaf))
 
-    def load(self, folder: Path, points: Floats) -> TreeFinder:
-        """Map what `save` wrote, for the same points."""
+    def load(self, arrays: Arrays, points: Floats) -> TreeFinder:
+        """Take what `save` put, for the same points."""
         points = checked_points(points)
-        tree = Branches(*(_mapped(folder / f"{name}.npy") for name in Branches._fields))
+        tree = Branches(*(arrays[name] for name in Branches._fields))
         if not _fits(tree, points):
             raise DamagedError(
-                f"{folder}: not a tree of {len(points)} points of {points.shape[1]} coordinates; "
-                "restore it from a copy, or build it again"
+                f"what is stored is not a tree of {len(points)} points of {points.shape[1]} "
+                "coordinates; restore it from a copy, or build it again"
             )
         return TreeFinder(self, points, tree)
 
@@ -106,22 +104,15 @@ class TreeFinder:
         stretch, most = 1 + self.config.epsilon, self.config.leaves
         return Proposals(*within(self.points, self.tree, queries, limit, stretch, most))
 
-    def save(self, folder: Path) -> None:
-        """Write the tree, without the points."""
+    def save(self, out: Output) -> None:
+        """Put the tree, without the points."""
         for name, array in self.tree._asdict().items():
-            write_array(folder / f"{name}.npy", array)
+            out.put(name, array)
 
     @property
     def n_bytes(self) -> int:
         """How large it is, without the points."""
         return sum(array.nbytes for array in self.tree)
-
-
-def _mapped(path: Path) -> NDArray[Any]:
-    try:
-        return map_array(path)
-    except FileNotFoundError:
-        raise DamagedError(f"{path}: missing; restore it from a copy, or build it again") from None
 
 
 def _fits(tree: Branches, points: Floats) -> bool:

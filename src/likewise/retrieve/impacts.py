@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from likewise.collection.postings import LARGE, Postings
+from likewise.collection.postings import LARGE, PAIRS_FROM, Bounds, Postings, start_of
 from likewise.compiled import Floats, Int, Offsets, kernel
 from likewise.retrieve.models import BM25_IMPACT, COUNT_IMPACT, DIRICHLET_IMPACT, TFIDF_IMPACT
 
@@ -73,7 +73,7 @@ def add_impacts(
                 count = large_count(postings.large_at, postings.large_counts, p)
             scores[docs[p]] += weight * (count / (count + norms[docs[p]]))
     elif kind in (TFIDF_IMPACT, DIRICHLET_IMPACT) and stop - start >= _TABLE_FROM:
-        table = np.empty(LARGE, np.float32)
+        table = np.zeros(LARGE, np.float32)
         for c in range(1, LARGE):
             table[c] = impact(kind, np.float32(c), np.float32(1.0), factor)
         for p in range(start, stop):
@@ -90,10 +90,32 @@ def add_impacts(
 
 @kernel
 def best_impact(
-    postings: Postings, entry: Int, norms: Floats, model: tuple[Int, Floats], factor: Any
+    postings: Postings,
+    entry: Int,
+    norms: Floats,
+    model: tuple[Int, Floats],
+    factor: Any,
+    bounding: tuple[Bounds, Floats, Floats],
 ) -> Any:
-    """Give the largest impact of an entry."""
+    """Give what no impact of an entry exceeds.
+
+    Of a long one by its pairs of count and length, else by its postings; a large count is taken
+    for the largest that there is.
+    """
+    kind = model[0]
+    largest = np.float32(LARGE)
+    if len(postings.large_counts):
+        largest = np.float32(postings.large_counts.max())
     top = np.float32(0.0)
-    for p in range(np.int64(postings.starts[entry]), np.int64(postings.starts[entry + 1])):
-        top = max(top, impact_at(postings, p, norms, model, factor))
+    start, stop = start_of(postings.entries, entry), start_of(postings.entries, entry + 1)
+    if stop - start >= PAIRS_FROM:
+        pairs, pair_norms, _ = bounding
+        i = np.searchsorted(pairs.entries, np.uint32(entry))
+        for p in range(np.int64(pairs.starts[i]), np.int64(pairs.starts[i + 1])):
+            count = np.float32(pairs.counts[p]) if pairs.counts[p] < LARGE else largest
+            top = max(top, impact(kind, count, pair_norms[p], factor))
+        return top
+    for p in range(start, stop):
+        count = np.float32(postings.counts[p]) if postings.counts[p] < LARGE else largest
+        top = max(top, impact(kind, count, norms[postings.docs[p]], factor))
     return top

@@ -11,7 +11,7 @@ from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 
-from likewise.collection.postings import BLOCK, Postings
+from likewise.collection.postings import BLOCK, Bounds, Postings, block_of, start_of
 from likewise.compiled import Bools, Floats, Int, Ints, Shorts, kernel
 from likewise.retrieve.best import key_of, push, score_of
 from likewise.retrieve.impacts import add_impacts, best_impact, impact_at
@@ -107,10 +107,10 @@ def search_segment(
     postings: Postings,
     model: tuple[Int, Floats],
     query: tuple[Ints, Floats, Floats, Any],
-    documents: tuple[Bools, Int],
+    documents: tuple[Bools, Int, Int],
     heap: Ints,
     size: Int,
-    best: Floats,
+    bounding: tuple[Bounds, Floats, Floats],
     prune: bool,
     space: Workspace,
 ) -> Int:
@@ -118,11 +118,13 @@ def search_segment(
 
     `query` is the terms' rows in the postings (-1: none), weights and factors, in descending
     order of weight, and the share of the documents' own part; `documents` which are allowed,
-    and what is added to their numbers. `best` keeps the largest impact of each entry (-1: not
-    known yet). Pruning needs weights above zero.
+    what is added to their numbers, and how many there are: masks and norms go to the end of the
+    last block. `bounding` is pairs of entries, their norms, and what no impact of an entry exceeds
+    (-1: not known yet). Pruning needs weights above zero.
     """
     rows, weights, factors, share = query
-    n_docs, n_terms = len(model[1]), len(rows)
+    n_docs, n_terms = documents[2], len(rows)
+    known = bounding[2]
     entries = np.empty(n_terms, np.int64)
     at = np.empty(n_terms, np.int64)
     end = np.empty(n_terms, np.int64)
@@ -130,24 +132,24 @@ def search_segment(
     here = np.empty(n_terms, np.int64)
     spans = np.empty((n_terms, 2), np.int64)
     for i in range(n_terms):
-        entries[i] = np.int64(postings.entry_bounds[rows[i]]) if rows[i] >= 0 else -1
+        entries[i] = np.int64(postings.heads[rows[i], 0]) if rows[i] >= 0 else -1
     for first_doc in range(0, n_docs, BLOCK):
         n = min(BLOCK, n_docs - first_doc)
-        norms = model[1][first_doc : first_doc + n]
+        norms = model[1][first_doc : first_doc + BLOCK]
         for i in range(n_terms):
             e = entries[i]
             at[i] = end[i] = 0
-            if e < 0 or e == np.int64(postings.entry_bounds[rows[i] + 1]):
+            if e < 0 or e == np.int64(postings.heads[rows[i] + 1, 0]):
                 continue
-            if np.int64(postings.entry_blocks[e]) != first_doc // BLOCK:
+            if block_of(postings.entries, e) != first_doc // BLOCK:
                 continue
             entries[i] += 1
-            at[i], end[i] = np.int64(postings.starts[e]), np.int64(postings.starts[e + 1])
+            at[i], end[i] = start_of(postings.entries, e), start_of(postings.entries, e + 1)
             if prune:
-                if best[e] < 0:
-                    best[e] = best_impact(postings, e, norms, model, factors[i])
-                bounds[i] = weights[i] * best[e]
-        allowed = documents[0][first_doc : first_doc + n]
+                if known[e] < 0:
+                    known[e] = best_impact(postings, e, norms, model, factors[i], bounding)
+                bounds[i] = weights[i] * known[e]
+        allowed = documents[0][first_doc : first_doc + BLOCK]
         for low in range(0, n, WINDOW):
             high = min(low + WINDOW, n)
             n_here = 0
@@ -233,7 +235,8 @@ def _search_window(
             n_found = _keep(space, n_found, reach - rest[j + 1])
         size = _offer(space, n_found, window, heap, size)
     if done > 0:
-        space.scores[low:high] = 0
+        # To the end of the group: a damaged posting may name a document beyond the last.
+        space.scores[low : -(-high // GROUP) * GROUP] = 0
     return size
 
 
@@ -328,7 +331,7 @@ def search_signed(
     postings: Postings,
     model: tuple[Int, Floats],
     query: tuple[Ints, Floats, Floats, Any],
-    documents: tuple[Bools, Int],
+    documents: tuple[Bools, Int, Int],
     heap: Ints,
     size: Int,
     space: Workspace,
@@ -339,22 +342,22 @@ def search_signed(
     are known by their postings.
     """
     rows, weights, factors, share = query
-    n_docs = len(model[1])
+    n_docs = documents[2]
     for first_doc in range(0, n_docs, BLOCK):
         n = min(BLOCK, n_docs - first_doc)
-        norms = model[1][first_doc : first_doc + n]
-        allowed = documents[0][first_doc : first_doc + n]
+        norms = model[1][first_doc : first_doc + BLOCK]
+        allowed = documents[0][first_doc : first_doc + BLOCK]
         window = (0, n, norms, share, allowed, documents[1] + first_doc)
         n_found = 0
         for i in range(len(rows)):
             if rows[i] < 0:
                 continue
-            first = np.int64(postings.entry_bounds[rows[i]])
-            last = np.int64(postings.entry_bounds[rows[i] + 1])
+            first = np.int64(postings.heads[rows[i], 0])
+            last = np.int64(postings.heads[rows[i] + 1, 0])
             for e in range(first, last):
-                if np.int64(postings.entry_blocks[e]) != first_doc // BLOCK:
+                if block_of(postings.entries, e) != first_doc // BLOCK:
                     continue
-                span = (np.int64(postings.starts[e]), np.int64(postings.starts[e + 1]))
+                span = (start_of(postings.entries, e), start_of(postings.entries, e + 1))
                 add_impacts(postings, span, norms, model, (weights[i], factors[i]), space.scores)
                 for p in range(span[0], span[1]):
                     doc = postings.docs[p]
@@ -363,8 +366,8 @@ def search_signed(
                         space.found[n_found] = doc
                         n_found += 1
         size = _offer(space, n_found, window, heap, size)
-        space.scores[:n] = 0
-        space.seen[:n] = False
+        space.scores[:] = 0
+        space.seen[:] = False
     return size
 
 
@@ -373,9 +376,9 @@ def search_batch(
     postings: Postings,
     model: tuple[Int, Floats],
     queries: tuple[Ints, Ints, Floats, Floats, Floats],
-    documents: tuple[Bools, Int],
+    documents: tuple[Bools, Int, Int],
     heaps: tuple[Any, Ints],
-    best: Floats,
+    bounding: tuple[Bounds, Floats, Floats],
     prune: bool,
     space: Workspace,
 ) -> None:
@@ -394,7 +397,7 @@ def search_batch(
         # Weights descend, so the last is the least.
         if weights[b - 1] > 0:
             sizes[q] = search_segment(
-                postings, model, query, documents, keys[q], sizes[q], best, prune, space
+                postings, model, query, documents, keys[q], sizes[q], bounding, prune, space
             )
         else:
             sizes[q] = search_signed(postings, model, query, documents, keys[q], sizes[q], space)

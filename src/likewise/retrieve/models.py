@@ -13,7 +13,8 @@ from typing import ClassVar, NamedTuple, Protocol
 import numpy as np
 
 from likewise import notation
-from likewise.collection.forward import get, next_term
+from likewise.collection.postings import bm25_norms
+from likewise.collection.records import get, next_term
 from likewise.collection.segment import Segment
 from likewise.collection.snapshot import Snapshot
 from likewise.compiled import Bytes, Doubles, Floats, Int, Ints, Offsets, kernel
@@ -57,6 +58,10 @@ class Model(Protocol):
         """Give the norm of each document of a segment."""
         ...
 
+    def norms_of(self, lengths: Offsets, collection: Snapshot) -> Floats | None:
+        """Give the norms of documents of these lengths; None where length does not tell them."""
+        ...
+
 
 @dataclass(frozen=True)
 class BM25:
@@ -87,10 +92,11 @@ class BM25:
 
     def norms(self, segment: Segment, collection: Snapshot) -> Floats:
         """Give `k1 (1 - b + b length/average)`."""
-        average = max(collection.average_length, 1e-9)
-        relative = segment.lengths.astype(np.float64) / average
-        norms: Floats = (self.k1 * (1 - self.b + self.b * relative)).astype(np.float32)
-        return norms
+        return self.norms_of(segment.lengths, collection)
+
+    def norms_of(self, lengths: Offsets, collection: Snapshot) -> Floats:
+        """Give `k1 (1 - b + b length/average)`."""
+        return bm25_norms(lengths, max(collection.average_length, 1e-9), self.k1, self.b)
 
 
 @dataclass(frozen=True)
@@ -121,7 +127,11 @@ class QueryLikelihood:
 
     def norms(self, segment: Segment, collection: Snapshot) -> Floats:
         """Give `ln(mu / (mu + length))`."""
-        return np.asarray(np.log(self.mu / (self.mu + segment.lengths)), np.float32)
+        return self.norms_of(segment.lengths, collection)
+
+    def norms_of(self, lengths: Offsets, collection: Snapshot) -> Floats:
+        """Give `ln(mu / (mu + length))`."""
+        return np.asarray(np.log(self.mu / (self.mu + lengths)), np.float32)
 
 
 @dataclass(frozen=True)
@@ -152,7 +162,11 @@ class JelinekMercer:
 
     def norms(self, segment: Segment, collection: Snapshot) -> Floats:
         """Give `1 / length`."""
-        return (1 / np.maximum(segment.lengths, 1)).astype(np.float32)
+        return self.norms_of(segment.lengths, collection)
+
+    def norms_of(self, lengths: Offsets, collection: Snapshot) -> Floats:
+        """Give `1 / length`."""
+        return (1 / np.maximum(lengths, 1)).astype(np.float32)
 
 
 @dataclass(frozen=True)
@@ -182,9 +196,11 @@ class TFIDF:
     def norms(self, segment: Segment, collection: Snapshot) -> Floats:
         """Give one over the length of the document's vector."""
         doc_freqs, _ = collection.frequencies(np.arange(collection.n_terms))
-        return _one_over_length(
-            segment.forward, segment.forward_offsets, idf(collection.n_docs, doc_freqs)
-        )
+        stream, offsets = segment.records[:2]
+        return _one_over_length(stream, offsets, idf(collection.n_docs, doc_freqs))
+
+    def norms_of(self, lengths: Offsets, collection: Snapshot) -> None:
+        """Give nothing: documents of one length have many norms."""
 
 
 @dataclass(frozen=True)
@@ -205,7 +221,11 @@ class InnerProduct:
 
     def norms(self, segment: Segment, collection: Snapshot) -> Floats:
         """Give ones: a document's length does not count."""
-        return np.ones(segment.n_docs, np.float32)
+        return self.norms_of(segment.lengths, collection)
+
+    def norms_of(self, lengths: Offsets, collection: Snapshot) -> Floats:
+        """Give ones: a document's length does not count."""
+        return np.ones(len(lengths), np.float32)
 
 
 def bm25_idf(n_docs: int, doc_freqs: Ints) -> Doubles:
@@ -223,13 +243,14 @@ def _one_over_length(stream: Bytes, offsets: Offsets, term_idf: Doubles) -> Floa
     """Give for each document `1 / sqrt(sum(((1 + ln f) idf)**2))`, 0 for an empty one."""
     out = np.zeros(len(offsets) - 1, np.float32)
     for doc in range(len(out)):
-        stop = np.int64(offsets[doc + 1])
-        n, at = get(stream, np.int64(offsets[doc]), stop)
+        start, stop = np.int64(offsets[doc]), np.int64(offsets[doc + 1])
+        n, at = get(stream, start, stop)
         total = 0.0
         term: Int = 0
-        for _ in range(n):
+        # No more than bytes, and terms that there are: whatever a damaged record says.
+        for _ in range(min(n, stop - start)):
             term, count, at = next_term(stream, at, stop, term)
-            if term < len(term_idf):
+            if 0 <= term < len(term_idf):
                 total += ((1.0 + np.log(float(count))) * term_idf[term]) ** 2
         if total > 0:
             out[doc] = 1.0 / np.sqrt(total)

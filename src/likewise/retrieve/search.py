@@ -10,6 +10,7 @@ from itertools import count
 
 import numpy as np
 
+from likewise.collection.postings import BLOCK, BLOCK_AT, BLOCK_MASK, Bounds
 from likewise.collection.segment import Segment, find_rows
 from likewise.collection.snapshot import Snapshot
 from likewise.compiled import Bools, Floats, Ints
@@ -33,7 +34,7 @@ class Retriever:
         self.collection = collection
         self.model = model
         self._norms: dict[str, Floats] = {}
-        self._best: dict[str, Floats] = {}
+        self._bounds: dict[str, tuple[Bounds, Floats, Floats]] = {}
         self._lock = threading.Lock()
         self._known: dict[str, int] = {}
         self._table: Ints = np.empty((3, 0), np.int64)
@@ -88,14 +89,17 @@ class Retriever:
             if segment.n_docs == 0 or len(segment.postings.terms) == 0:
                 continue
             rows = find_rows(segment.postings.terms, terms)
-            live = segment.live if allowed is None else allowed[i] & segment.live
+            live = segment.mask
+            if allowed is not None:
+                live = np.zeros(len(segment.mask), np.bool_)
+                live[: segment.n_docs] = allowed[i] & segment.live
             search_batch(
                 segment.postings,
                 (self.model.impact, self._segment_norms(segment)),
                 (bounds, rows, weights, factors, shares),
-                (live, self.collection.bases[i]),
+                (live, self.collection.bases[i], segment.n_docs),
                 (keys, sizes),
-                self._segment_best(segment),
+                self._segment_bounds(segment),
                 prune,
                 space,
             )
@@ -174,13 +178,25 @@ class Retriever:
         return np.float32(norms[doc - int(self.collection.bases[owner])])
 
     def _segment_norms(self, segment: Segment) -> Floats:
-        name = segment.entry.name
+        name = segment.entry.id
         if name not in self._norms:
-            self._norms[name] = self.model.norms(segment, self.collection)
+            norms = np.zeros(len(segment.mask), np.float32)
+            norms[: segment.n_docs] = self.model.norms(segment, self.collection)
+            self._norms[name] = norms
         return self._norms[name]
 
-    def _segment_best(self, segment: Segment) -> Floats:
-        name = segment.entry.name
-        if name not in self._best:
-            self._best[name] = np.full(len(segment.postings.entry_blocks), -1, np.float32)
-        return self._best[name]
+    def _segment_bounds(self, segment: Segment) -> tuple[Bounds, Floats, Floats]:
+        """Give the pairs of entries, their norms, and the bounds of entries known so far."""
+        name = segment.entry.id
+        if name not in self._bounds:
+            pairs = segment.bounds
+            norms = self.model.norms_of(pairs.lengths.astype(np.uint32), self.collection)
+            if norms is None:
+                blocks = self._segment_norms(segment).reshape(-1, BLOCK).max(axis=1)
+                sizes = np.diff(pairs.starts.astype(np.int64)).tolist()
+                owners = np.repeat(pairs.entries, sizes)
+                of_entries = segment.postings.entries[owners] >> BLOCK_AT & BLOCK_MASK
+                norms = blocks[of_entries.astype(np.int64)]
+            known = np.full(len(segment.postings.entries) - 1, -1, np.float32)
+            self._bounds[name] = (pairs, norms, known)
+        return self._bounds[name]

@@ -21,14 +21,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from likewise.collection.build import content
-from likewise.collection.manifest import KERNEL
+from likewise.collection.pack import Arrays, require
 from likewise.collection.snapshot import Snapshot
 from likewise.compiled import Doubles, Floats, Ints
 from likewise.errors import UsageError
 from likewise.models.lanczos import slabs
 from likewise.models.vectors import Kept, Vectors, field_rows, hashes
 from likewise.neighbours.coded import Coded, encode
-from likewise.smooth.space import KLSA, fold, n_axes, without_noise
+from likewise.records import Document
+from likewise.smooth.space import KLSA, fold, layout_of_rows, n_axes, without_noise
 from likewise.text.analysis import encode as encode_text
 
 _CHUNK = 4096
@@ -46,7 +47,9 @@ class GivenSpace:
     rows are worked out from it by the `basis` instead, which is V; else that has no rows.
     """
 
-    kind: ClassVar[str] = KERNEL
+    kind: ClassVar[str] = "klsa-given"
+    role: ClassVar[str] = "smooth"
+    finder: ClassVar[str] = "tiles"
     name: str
     basis: Floats
     values: Doubles
@@ -59,6 +62,57 @@ class GivenSpace:
     def n_axes(self) -> int:
         """How many axes there are."""
         return len(self.values)
+
+    # Stored
+
+    def arrays(self) -> dict[str, NDArray[Any]]:
+        """Give the arrays that it is stored as."""
+        return {
+            "basis": np.ascontiguousarray(self.basis, np.float32),
+            "values": np.asarray(self.values, np.float64),
+            "kept.keys": self.kept.keys,
+            "kept.codes": self.kept.points.codes,
+            "kept.scales": self.kept.points.scales,
+        }
+
+    def about(self) -> dict[str, Any]:
+        """Give the plain values that it is stored with."""
+        return {
+            "settings": dict(self.settings),
+            "history": [dict(note) for note in self.history],
+            "field": self.field,
+        }
+
+    @classmethod
+    def load(cls, name: str, arrays: Arrays, about: Mapping[str, Any]) -> GivenSpace:
+        """Give it as it was stored."""
+        values = arrays["values"]
+        require(arrays, name, basis=(-1, len(values)))
+        return cls(
+            name,
+            arrays["basis"],
+            values,
+            Kept.load(arrays, name, len(values)),
+            about["field"],
+            about["settings"],
+            tuple(about["history"]),
+        )
+
+    @property
+    def layout(self) -> dict[str, tuple[Any, int]]:
+        """Name the arrays of `encode`."""
+        return layout_of_rows(self.n_axes)
+
+    def encode(
+        self, collection: Snapshot, docs: Ints, *, words: int = 0, threads: int = 1
+    ) -> dict[str, NDArray[Any]]:
+        """Give what is stored of documents: their rows."""
+        return encode(self.document_rows(collection, docs))._asdict()
+
+    def without(self, documents: Sequence[Document]) -> GivenSpace | None:
+        """Give the model without the rows that it keeps of documents; None where it has none."""
+        left = self.kept.without([key_of(document) for document in documents])
+        return None if left is None else replace(self, kept=left)
 
     @cached_property
     def _scaled(self) -> Floats:
@@ -165,11 +219,13 @@ def real_axes(values: Doubles, turns: Doubles, n: int) -> tuple[Doubles, Doubles
 
 def keys_of(collection: Snapshot, docs: Ints) -> list[str]:
     """Give what rows are kept by: ids with texts, so that another text under an id has no row."""
-    out = []
-    for document in map(collection.document, docs.tolist()):
-        digest = blake2b(encode_text(content(document)), digest_size=8)
-        out.append(f"{document.id}\0{digest.hexdigest()}")
-    return out
+    return [key_of(collection.document(doc)) for doc in docs.tolist()]
+
+
+def key_of(document: Document) -> str:
+    """Give what the row of a document is kept by."""
+    digest = blake2b(encode_text(content(document)), digest_size=8)
+    return f"{document.id}\0{digest.hexdigest()}"
 
 
 def draw_docs(n: int, config: KLSA) -> Ints:

@@ -9,11 +9,10 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy import sparse
 from scipy.sparse.linalg import ArpackNoConvergence, LinearOperator, eigsh
-from threadpoolctl import threadpool_limits
 
 from likewise.collection.build import content
 from likewise.collection.snapshot import Snapshot
-from likewise.compiled import Doubles, Ints
+from likewise.compiled import Doubles, Ints, one_blas_thread
 from likewise.errors import UsageError
 from likewise.smooth.given import (
     NEGATIVE,
@@ -53,7 +52,7 @@ def fit_gram(
         raise UsageError(f"{collection.folder} has no texts to ask a function for")
     drawn = docs[draw_docs(len(docs), config)]
     texts = [content(collection.document(doc)) for doc in drawn.tolist()]
-    with threadpool_limits(1, user_api="blas"):
+    with one_blas_thread():
         gram = _gram(function, texts)
         axes = min(n_axes(config, collection.n_docs), len(drawn))
         solve = leading_axes if len(texts) <= _WHOLE else _leading

@@ -8,22 +8,26 @@ document, one that is added later too, has the row `u = φ V Σ⁻¹`.
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from functools import cached_property
 from numbers import Integral
 from typing import Any, ClassVar
 
 import numpy as np
+from numpy.typing import NDArray
 
 from likewise import notation
-from likewise.collection.manifest import KERNEL
-from likewise.collection.snapshot import Snapshot, TermCounts
+from likewise.collection.pack import Arrays, require
+from likewise.collection.records import TermCounts
+from likewise.collection.snapshot import Snapshot
 from likewise.compiled import Doubles, Floats, Ids, Int, Ints, fast_kernel
 from likewise.errors import UsageError
 from likewise.models.bags import Vocabulary, counts_in
 from likewise.models.lanczos import Plan, Watch, Weighted, principal_axes
 from likewise.models.subspace import choose_terms, read_counts
+from likewise.neighbours.coded import encode
+from likewise.records import Document
 from likewise.smooth.kernels import Corpus, DocumentKernel, Entries, read_kernel
 
 MEMORY = 1 << 30
@@ -74,7 +78,9 @@ class KLSA:
 class KernelSpace:
     """Axes of the features of documents, and their singular values over all documents."""
 
-    kind: ClassVar[str] = KERNEL
+    kind: ClassVar[str] = "klsa"
+    role: ClassVar[str] = "smooth"
+    finder: ClassVar[str] = "tiles"
     name: str
     vocabulary: Vocabulary
     shares: Doubles
@@ -89,6 +95,58 @@ class KernelSpace:
     def n_axes(self) -> int:
         """How many axes there are."""
         return int(self.basis.shape[1])
+
+    # Stored
+
+    def arrays(self) -> dict[str, NDArray[Any]]:
+        """Give the arrays that it is stored as."""
+        return self.vocabulary.arrays() | {
+            "basis": np.ascontiguousarray(self.basis, np.float32),
+            "values": np.asarray(self.values, np.float64),
+            "shares": np.asarray(self.shares, np.float64),
+        }
+
+    def about(self) -> dict[str, Any]:
+        """Give the plain values that it is stored with."""
+        return {
+            "n_docs": self.vocabulary.n_docs,
+            "settings": dict(self.settings),
+            "history": [dict(note) for note in self.history],
+            "average_length": self.average_length,
+            "kernel": str(self.kernel),
+        }
+
+    @classmethod
+    def load(cls, name: str, arrays: Arrays, about: Mapping[str, Any]) -> KernelSpace:
+        """Give it as it was stored."""
+        vocabulary, values = Vocabulary.load(arrays, about["n_docs"]), arrays["values"]
+        n_terms = len(vocabulary)
+        require(arrays, name, basis=(n_terms, len(values)), shares=(n_terms,))
+        return cls(
+            name,
+            vocabulary,
+            arrays["shares"],
+            about["average_length"],
+            read_kernel(about["kernel"]),
+            arrays["basis"],
+            values,
+            about["settings"],
+            tuple(about["history"]),
+        )
+
+    @property
+    def layout(self) -> dict[str, tuple[Any, int]]:
+        """Name the arrays of `encode`."""
+        return layout_of_rows(self.n_axes)
+
+    def encode(
+        self, collection: Snapshot, docs: Ints, *, words: int = 0, threads: int = 1
+    ) -> dict[str, NDArray[Any]]:
+        """Give what is stored of documents: their rows."""
+        return encode(self.document_rows(collection, docs))._asdict()
+
+    def without(self, documents: Sequence[Document]) -> None:
+        """Give nothing: it keeps nothing of single documents."""
 
     @cached_property
     def corpus(self) -> Corpus:
@@ -122,6 +180,11 @@ class KernelSpace:
     def document_rows(self, collection: Snapshot, docs: Ints) -> Floats:
         """Give the rows of documents of a collection, by their words."""
         return self.rows(collection.term_counts(docs))
+
+
+def layout_of_rows(width: int) -> dict[str, tuple[Any, int]]:
+    """Give the arrays that rows of so many coordinates are stored as."""
+    return {"codes": (np.int8, width), "scales": (np.float32, 0)}
 
 
 def without_noise(rows: Floats, values: Doubles, lengths: Doubles) -> Floats:

@@ -8,11 +8,10 @@ from typing import ClassVar
 import numpy as np
 
 from likewise import notation
-from likewise.compiled import Doubles, Floats, Ids, Int, Ints, fast_kernel
+from likewise.compiled import Doubles, Floats, Ids, Int, Ints, fast_kernel, one_blas_thread
 from likewise.errors import UsageError
 from likewise.terms.graph import Graph
 from likewise.terms.sets import SetLike, term_set
-from likewise.terms.spectrum import one_thread
 
 
 def popularity(doc_freqs: Ints) -> Doubles:
@@ -86,7 +85,7 @@ class Aspects:
     def scores(self, given: SetLike) -> Doubles:
         """Give `Σ_z P(z|S) P(t|z)` of every term; P(z|S) is the mean of the members' P(z|t)."""
         chosen = term_set(given, len(self.of_terms))
-        with one_thread():
+        with one_blas_thread():
             found: Doubles = self.of_topics @ (chosen.weights @ self.of_terms[chosen.nodes])
         return found
 

@@ -7,11 +7,10 @@ from typing import NamedTuple
 
 import numpy as np
 
-from likewise.compiled import Doubles, Ints
+from likewise.compiled import Doubles, Ints, one_blas_thread
 from likewise.errors import UsageError
 from likewise.terms.kernel import Kernel
 from likewise.terms.sets import TermSet, joined, placed
-from likewise.terms.spectrum import one_thread
 
 # How many numbers the columns of some sets may take at once, and how many terms a block may have.
 _CELLS = 1 << 24
@@ -114,7 +113,7 @@ class Collapse:
         # seen beside the rest: so that is solved for as well.
         sides = np.column_stack([left > 0, right > 0, np.ones(len(nodes))]).astype(np.float64)
         solved = _solve(self._block(nodes), sides)
-        with one_thread():
+        with one_blas_thread():
             sums = sides[:, :2].T @ solved
         first, second = float(sums[0, 2]), float(sums[1, 2])
         between = float(sums[0, 1] + sums[1, 0]) / 2
@@ -181,7 +180,7 @@ def _solve(block: Doubles, sides: Doubles) -> Doubles:
     from scipy.linalg import cho_factor, cho_solve  # slow to import, and sets by mean need none
 
     try:
-        with one_thread():
+        with one_blas_thread():
             solved: Doubles = cho_solve(cho_factor(block, lower=True), sides)
     except np.linalg.LinAlgError:
         raise _not_definite(len(block)) from None

@@ -9,18 +9,18 @@ from __future__ import annotations
 
 import shutil
 import tempfile
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import suppress
-from itertools import chain, pairwise
+from itertools import pairwise
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import DTypeLike, NDArray
 
-from likewise.collection.files import ArrayWriter, map_array, write_array
-from likewise.collection.merge import Watch
+from likewise.collection.pack import Arrays, Memory, Output, Packer
 from likewise.compiled import Ids, Ints
+from likewise.derived.kind import Progress
 from likewise.errors import UsageError
 from likewise.terms.graph import Pairs
 from likewise.terms.pair_kernels import (
@@ -41,7 +41,6 @@ _BYTES_PER_MENTION = 20
 # Places of mentions take four bytes.
 _MOST_MENTIONS = 1 << 30
 _BYTES_PER_PAIR = 8
-_FILES = ("bounds", "columns", "counts", "doc-freqs")
 
 # Rows from first to last: how many columns each has, and columns and counts.
 Rows = tuple[Ints, Ids, Ids]
@@ -56,62 +55,86 @@ class Counted(NamedTuple):
     n_docs: int
 
 
-def count_pairs(
+def write_pairs(
     batches: Iterable[Sighted],
     n_nodes: int,
+    out: Output,
     *,
     memory: int = MEMORY,
-    folder: Path | None = None,
-    to: Path | None = None,
     threads: int = 1,
-    watch: Watch | None = None,
-) -> Counted:
+    progress: Progress | None = None,
+) -> None:
     """Count in how many documents each pair of nodes stands in one sentence, or one document.
 
-    `memory` is what mentions and counts may take in bytes, about; what is larger goes to files in
-    `folder` (by default where temporary files go). The result is written to the folder `to` and
-    mapped from there, if one is given. `watch` is told of documents.
+    `memory` is what mentions and counts may take in bytes, about; what is larger goes to files
+    beside the pack that is written, else where temporary files go. `progress` is told of documents.
     """
     doc_freqs = np.zeros(n_nodes, np.int64)
     n_docs = 0
     block = _Block(n_nodes, doc_freqs)
     fitting = min(memory // 2 // _BYTES_PER_MENTION, _MOST_MENTIONS)
-    with _Scratch(folder) as scratch:
+    with _Scratch(out.path.parent if isinstance(out, Packer) else None) as scratch:
         runs = _Runs(scratch, n_nodes)
         for batch in batches:
             block.add(batch)
             n_docs += len(batch.docs)
             if block.n_mentions > fitting:
                 runs.append(_rows(*block.count(), memory, threads))
-            if watch:
-                watch(len(batch.docs))
-        result = _Result(scratch, to, memory // 4)
-        if runs.n_runs == 0:
-            pairs = result.take(_rows(*block.count(), memory, threads))
-        else:
-            if block.n_mentions:
-                runs.append(_rows(*block.count(), memory, threads))
-            pairs = result.take(_rows(*runs.merge(), memory, threads))
-    counted = Counted(pairs, doc_freqs, n_docs)
-    if to is not None:
-        write_array(to / "doc-freqs.npy", doc_freqs)
-    return counted
+            if progress:
+                progress(len(batch.docs))
+        if runs.n_runs and block.n_mentions:
+            runs.append(_rows(*block.count(), memory, threads))
+        last = runs.merge() if runs.n_runs else block.count()
+        _put(_rows(*last, memory, threads), doc_freqs, n_docs, out)
+
+
+def count_pairs(
+    batches: Iterable[Sighted], n_nodes: int, *, memory: int = MEMORY, threads: int = 1
+) -> Counted:
+    """Count as `write_pairs` does, for oneself."""
+    held = Memory()
+    write_pairs(batches, n_nodes, held, memory=memory, threads=threads)
+    return read_counted(held)
+
+
+def read_counted(arrays: Arrays) -> Counted:
+    """Give what was written."""
+    pairs = Pairs(arrays["bounds"], arrays["columns"], arrays["counts"])
+    return Counted(pairs, arrays["doc-freqs"], arrays.meta["n_docs"])
 
 
 def add(a: Counted, b: Counted, *, threads: int = 1) -> Counted:
     """Give the counts of documents of both."""
-    return _combine(a, b, 1, threads)
+    held = Memory()
+    _combine(a, b, 1, held, threads)
+    return read_counted(held)
 
 
 def subtract(a: Counted, b: Counted, *, threads: int = 1) -> Counted:
     """Give the counts of the documents of a without those of b, which are among them."""
-    return _combine(a, b, -1, threads)
+    held = Memory()
+    _combine(a, b, -1, held, threads)
+    return read_counted(held)
 
 
-def map_counted(folder: Path, n_docs: int) -> Counted:
-    """Map what `count_pairs` wrote."""
-    bounds, columns, counts, doc_freqs = (map_array(folder / f"{name}.npy") for name in _FILES)
-    return Counted(Pairs(bounds, columns, counts), doc_freqs, n_docs)
+def add_all(parts: Sequence[Counted], *, threads: int = 1) -> Counted:
+    """Give the counts of documents of all; one part is given as it is."""
+    total, *others = _smallest_first(parts)
+    for part in others:
+        total = add(total, part, threads=threads)
+    return total
+
+
+def write_sum(parts: Sequence[Counted], out: Output, *, threads: int = 1) -> None:
+    """Add up the counts of documents of several."""
+    *others, largest = _smallest_first(parts)
+    total = add_all(others, threads=threads) if others else no_counts(len(largest.doc_freqs))
+    _combine(total, largest, 1, out, threads)
+
+
+def _smallest_first(parts: Sequence[Counted]) -> list[Counted]:
+    """Put parts into the order in which the largest is copied once."""
+    return sorted(parts, key=lambda part: len(part.pairs.columns))
 
 
 def no_counts(n_nodes: int) -> Counted:
@@ -122,7 +145,7 @@ def no_counts(n_nodes: int) -> Counted:
     )
 
 
-def _combine(a: Counted, b: Counted, sign: int, threads: int) -> Counted:
+def _combine(a: Counted, b: Counted, sign: int, out: Output, threads: int) -> None:
     if len(a.doc_freqs) != len(b.doc_freqs):
         raise UsageError(f"counts of {len(a.doc_freqs)} and of {len(b.doc_freqs)} nodes")
 
@@ -131,9 +154,21 @@ def _combine(a: Counted, b: Counted, sign: int, threads: int) -> Counted:
         return combine_rows(first, last, sign, *a.pairs, bounds, columns, counts)
 
     work = np.diff(a.pairs.bounds) + np.diff(b.pairs.bounds)
-    with _Scratch(None) as scratch:
-        pairs = _Result(scratch, None, MEMORY // 2).take(_rows(combine, work, MEMORY, threads))
-    return Counted(pairs, a.doc_freqs + sign * b.doc_freqs, a.n_docs + sign * b.n_docs)
+    doc_freqs, n_docs = a.doc_freqs + sign * b.doc_freqs, a.n_docs + sign * b.n_docs
+    _put(_rows(combine, work, MEMORY, threads), doc_freqs, n_docs, out)
+
+
+def _put(rows: Iterable[Rows], doc_freqs: Ints, n_docs: int, out: Output) -> None:
+    """Write rows one after the other, and the counts of nodes and documents."""
+    sizes = [np.zeros(1, np.int64)]
+    with out.stream("columns", np.int32) as columns, out.stream("counts", np.int32) as counts:
+        for its_sizes, its_columns, its_counts in rows:
+            sizes.append(its_sizes)
+            columns.append(its_columns)
+            counts.append(its_counts)
+        out.note(n_docs=n_docs, n_pairs=columns.size)
+    out.put("bounds", np.cumsum(np.concatenate(sizes)))
+    out.put("doc-freqs", doc_freqs)
 
 
 def _rows(count: CountRows, work: Ints, memory: int, threads: int) -> Iterator[Rows]:
@@ -234,49 +269,6 @@ class _Runs:
         return np.asarray(np.memmap(path, dtype, "c")) if size else np.empty(0, dtype)
 
 
-class _Result:
-    """Rows put one after the other: in memory up to a size, else in files."""
-
-    def __init__(self, scratch: _Scratch, to: Path | None, most: int) -> None:
-        self._scratch = scratch
-        self._to = to
-        self._most = most
-
-    def take(self, rows: Iterable[Rows]) -> Pairs:
-        """Put rows together."""
-        held: list[Rows] = []
-        n_bytes = 0
-        rows = iter(rows)
-        for piece in rows:
-            held.append(piece)
-            n_bytes += len(piece[1]) * _BYTES_PER_PAIR
-            if self._to is not None or n_bytes > self._most:
-                return self._write(held, rows)
-        if self._to is not None:
-            return self._write(held, rows)
-        return Pairs(
-            _running([sizes for sizes, _, _ in held]),
-            _joined_ids([columns for _, columns, _ in held]),
-            _joined_ids([counts for _, _, counts in held]),
-        )
-
-    def _write(self, held: list[Rows], rows: Iterator[Rows]) -> Pairs:
-        folder = self._to or self._scratch.path
-        bounds, columns, counts = (folder / f"{name}.npy" for name in _FILES[:3])
-        every_size: list[Ints] = []
-        with (
-            ArrayWriter(columns, np.int32) as to_columns,
-            ArrayWriter(counts, np.int32) as to_counts,
-        ):
-            for piece in chain(held, rows):
-                every_size.append(piece[0])
-                to_columns.append(piece[1])
-                to_counts.append(piece[2])
-        write_array(bounds, _running(every_size))
-        # What is mapped stays readable when a scratch folder goes.
-        return Pairs(map_array(bounds), map_array(columns), map_array(counts))
-
-
 class _Scratch:
     """A folder for what does not fit memory, made when it is first asked for."""
 
@@ -302,7 +294,3 @@ class _Scratch:
 
 def _joined_ids(pieces: list[Ids]) -> Ids:
     return pieces[0] if len(pieces) == 1 else np.concatenate([np.empty(0, np.int32), *pieces])
-
-
-def _running(sizes: list[Ints]) -> Ints:
-    return np.cumsum(np.concatenate([np.zeros(1, np.int64), *sizes]))

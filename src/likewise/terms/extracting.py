@@ -9,7 +9,7 @@ import numpy as np
 
 from likewise.collection.build import content
 from likewise.collection.snapshot import Snapshot
-from likewise.compiled import Ids
+from likewise.compiled import Ids, Ints
 from likewise.errors import UsageError
 from likewise.terms.matching import split_exactly
 from likewise.terms.nodes import DOCUMENT, EXACT, SENTENCE, Heard, Nodes
@@ -40,6 +40,39 @@ def extract_nodes(
 def key_of(text: bytes) -> int:
     """Give the number by which a text is known again."""
     return int.from_bytes(hashlib.blake2b(text, digest_size=8).digest(), "little")
+
+
+def without_texts(heard: Heard, texts: Iterable[bytes], snapshot: Snapshot) -> Heard | None:
+    """Leave out what was said of texts, unless a document of a snapshot has them, deleted or not.
+
+    None where nothing is left out. Of a text that is still there the mentions must stay: what a
+    deleted document counted for is subtracted by them.
+    """
+    sizes = {key_of(text): len(text) for text in texts}
+    keys = np.array([*sizes], np.uint64)
+    lost = {key: sizes[key] for key in keys[np.isin(keys, heard.keys)].tolist()}
+    for segment in snapshot.segments:
+        # Most texts are of another size, which their records tell.
+        likely = np.isin(segment.records.text_sizes(), [*lost.values()])
+        for doc in np.flatnonzero(likely).tolist():
+            lost.pop(key_of(encode(content(segment.documents[doc]))), None)
+    if not lost:
+        return None
+    kept = np.flatnonzero(~np.isin(heard.keys, np.array([*lost], np.uint64)))
+    bounds, places = _rows(heard.bounds, kept)
+    return heard._replace(
+        keys=heard.keys[kept],
+        bounds=bounds,
+        nodes=heard.nodes[places],
+        sentences=heard.sentences[places],
+    )
+
+
+def _rows(bounds: Ints, rows: Ints) -> tuple[Ints, Ints]:
+    """Give the bounds of some rows that follow each other, and the places that they come from."""
+    sizes = np.diff(bounds)[rows]
+    starts = np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64)
+    return starts, np.arange(starts[-1]) + np.repeat(bounds[rows] - starts[:-1], sizes)
 
 
 class _Listener:
@@ -95,9 +128,7 @@ class _Listener:
         kept = np.concatenate([[0], np.cumsum(nodes >= 0)])[bounds]
         # Documents of the same text were told apart by nothing; one answer of each is kept.
         keys, rows = np.unique(np.array(self._keys, np.uint64), return_index=True)
-        sizes = np.diff(kept)[rows]
-        starts = np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64)
-        places = np.arange(starts[-1]) + np.repeat(kept[rows] - starts[:-1], sizes)
+        starts, places = _rows(kept, rows)
         its = np.flatnonzero(nodes >= 0)[places]
         texts = [*self.spellings.values()]
         heard = Heard(keys, starts, nodes[its], np.concatenate(self._sentences)[its], within)

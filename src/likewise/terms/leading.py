@@ -11,10 +11,10 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from likewise.compiled import Doubles, Ints
+from likewise.compiled import Doubles, Ints, one_blas_thread
 from likewise.errors import LikewiseError, UsageError
 from likewise.terms.laplacian import Laplacian
-from likewise.terms.spectrum import Spectrum, dense_part, one_thread, parts_of
+from likewise.terms.spectrum import Spectrum, dense_part, parts_of
 
 WIDTH = 8
 # The basis takes this much memory at most, and this many blocks.
@@ -115,7 +115,7 @@ def _rest(laplacian: Laplacian, known: Doubles, seed: int) -> tuple[float, float
             low = min(low, _wider(float(within[0]), first))
             high = max(high, _wider(float(within[1]), last))
         else:
-            with one_thread():
+            with one_blas_thread():
                 found: Doubles = np.linalg.eigvalsh(dense_part(laplacian, nodes)).astype(float)
             values = laplacian.centre - found[int(laplacian.is_singular) :]
             noise = _LEAST * laplacian.radius
@@ -158,7 +158,7 @@ class _Lanczos:
         self.inner = np.zeros((0, 0))
         start = np.zeros((n, WIDTH))
         start[nodes] = random.standard_normal((len(nodes), WIDTH))
-        with one_thread():
+        with one_blas_thread():
             _take_off(known, start)
             self.block = _orthonormal(start, _LEAST_SHARE)
             _take_off(known, self.block)
@@ -176,7 +176,7 @@ class _Lanczos:
         self.size += width
         self._store[:, before : self.size] = self.block
         image = self.laplacian.apply(self.block)
-        with one_thread():
+        with one_blas_thread():
             _take_off(self.known, image)
             products = _take_off(self.basis, image)
             products += _take_off(self.basis, image)
@@ -195,7 +195,7 @@ class _Lanczos:
 
     def ritz(self) -> tuple[Doubles, Doubles, Doubles]:
         """Give Ritz values, their vectors in the basis, and their residuals."""
-        with one_thread():
+        with one_blas_thread():
             values, turns = np.linalg.eigh((self.inner + self.inner.T) / 2)
             residuals = np.linalg.norm(self.link @ turns, axis=0)
         return values, turns, residuals
@@ -226,13 +226,13 @@ class _Lanczos:
             if self.size + WIDTH > self.room:
                 # A third of the room for what was not asked for, which speeds up what was.
                 kept = order[: count + (self.room - count) // 3]
-                with one_thread():
+                with one_blas_thread():
                     self._store[:, : len(kept)] = self.basis @ turns[:, kept]
                 self.size = len(kept)
                 self.inner = np.diag(values[kept])
         values, turns, residuals = self.ritz()
         order = np.argsort(-np.abs(values) if both_ends else -values, kind="stable")[:count]
-        with one_thread():
+        with one_blas_thread():
             vectors = self.basis @ turns[:, order]
         return _Found(values[order], vectors, residuals[order] <= limit)
 

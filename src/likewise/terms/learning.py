@@ -11,9 +11,9 @@ from typing import NamedTuple
 
 import numpy as np
 
-from likewise.compiled import Bools, Doubles, Ints, kernel
+from likewise.compiled import Bools, Doubles, Ints, kernel, one_blas_thread
 from likewise.errors import UsageError
-from likewise.terms.spectrum import Spectrum, one_thread
+from likewise.terms.spectrum import Spectrum
 from likewise.terms.transforms import Learnt
 
 # How much of the interval is left by a step of the golden section.
@@ -97,7 +97,7 @@ def search_kernel(
     vectors = np.asarray(spectrum.vectors[nodes], np.float64)
 
     def score(parameter: float) -> float:
-        with one_thread():
+        with one_blas_thread():
             block = (vectors * family(parameter)(spectrum.values)) @ vectors.T
         if by == "distance":
             own = np.diagonal(block)

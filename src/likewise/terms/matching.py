@@ -121,13 +121,17 @@ class Known:
 
 
 def match_terms(analyzer: Analyzer, pieces: Iterable[list[str]]) -> Matcher:
-    """Make a matcher of terms that are nodes in the order given, in pieces."""
+    """Make a matcher of terms that are nodes in the order given, in pieces.
+
+    Terms without a letter are those that no document has any more.
+    """
     units = StringTable()
-    for piece in pieces:
-        units.intern(Strings.of([encode(term) for term in piece]))
-    every = np.arange(len(units), dtype=np.int32)
-    nothing = np.empty(0, np.int32)
-    trie = Trie(every, np.zeros(len(units) + 1, np.int64), nothing, nothing, every)
+    numbers = [units.intern(Strings.of([encode(term) for term in piece])) for piece in pieces]
+    of_nodes = np.concatenate([np.empty(0, np.int64), *numbers])
+    names = np.empty(len(units), np.int32)
+    names[of_nodes] = np.arange(len(of_nodes))
+    every, nothing = np.arange(len(units), dtype=np.int32), np.empty(0, np.int32)
+    trie = Trie(every, np.zeros(len(units) + 1, np.int64), nothing, nothing, names)
     return Matcher(units, trie, analyzer.resolve, exact=False)
 
 

@@ -8,10 +8,10 @@ import numpy as np
 
 from likewise.collection.snapshot import Snapshot
 from likewise.compiled import Ints
+from likewise.terms.catalogue import Stored
 from likewise.terms.matching import exact_words, split_all, split_exactly
 from likewise.terms.nodes import EXACT, TERMS
 from likewise.terms.sets import TermSet
-from likewise.terms.store import Stored
 from likewise.text.analysis import Analysis, encode, is_unspaced, split_words
 from likewise.text.chunks import cut
 

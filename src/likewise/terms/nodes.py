@@ -153,6 +153,9 @@ class Nodes:
 
     def matcher(self, snapshot: Snapshot) -> Matcher:
         """Give what finds the nodes in texts of a collection."""
+        if self.kind == TERMS:
+            # Of the snapshot alone: a term that no document has any more loses its letters.
+            return snapshot.memo(("matcher", self), lambda: self._make_matcher(snapshot))
         made = self._matchers.get(snapshot.analysis)
         if made is None:
             self._matchers.clear()

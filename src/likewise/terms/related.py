@@ -9,18 +9,17 @@ from typing import NamedTuple
 import numpy as np
 
 from likewise.collection.snapshot import Snapshot
-from likewise.compiled import Doubles, Ids, Ints
+from likewise.compiled import Doubles, Ids, Ints, one_blas_thread
 from likewise.errors import UsageError
+from likewise.terms.catalogue import Stored
 from likewise.terms.graph import Graph
 from likewise.terms.kernel import Kernel, make_kernel
 from likewise.terms.laplacian import Laplacian
 from likewise.terms.mentioning import Mentioned, find_unknown, spellings
 from likewise.terms.nearness import Nearness
 from likewise.terms.nodes import TERMS
-from likewise.terms.prepared import Prepared, open_prepared
 from likewise.terms.sets import SetMetric, TermSet, term_set
-from likewise.terms.spectrum import one_thread
-from likewise.terms.store import Stored
+from likewise.terms.stored import Prepared
 from likewise.terms.weights import rarity
 
 _LONGEST_PATH = 6
@@ -128,7 +127,7 @@ class TermGraph:
 
     @cached_property
     def _prepared(self) -> Prepared | None:
-        return open_prepared(self.stored) if self.nearness.has_usual_edges else None
+        return self.stored.prepared() if self.nearness.has_usual_edges else None
 
     @cached_property
     def laplacian(self) -> Laplacian:
@@ -294,7 +293,7 @@ class TermGraph:
             if len(columns):
                 places = np.minimum(np.searchsorted(columns, nodes), len(columns) - 1)
                 square[i] -= np.where(columns[places] == nodes, entries[places], 0.0)
-        with one_thread():
+        with one_blas_thread():
             values, vectors = np.linalg.eigh(square)
             entries = (vectors * self.nearness.transform(np.maximum(values, 0.0))) @ vectors.T
         found: Doubles = (entries + entries.T) / 2

@@ -22,10 +22,10 @@ from typing import NamedTuple, Protocol, TypeAlias
 
 import numpy as np
 
-from likewise.compiled import Doubles, Ints
+from likewise.compiled import Doubles, Ints, one_blas_thread
 from likewise.errors import UsageError
 from likewise.terms.kernel import Kernel
-from likewise.terms.spectrum import SpectralKernel, Spectrum, one_thread
+from likewise.terms.spectrum import SpectralKernel, Spectrum
 
 HOW = ("mean", "collapse", "nystrom")
 # The paper's "high association weight" over the largest eigenvalue.
@@ -265,13 +265,13 @@ class _Nystrom(_AsGiven):
             alone: Doubles = self.vectors[one.nodes[0]]
             return alone
         total = len(one.nodes) * self.weight
-        with one_thread():
+        with one_blas_thread():
             mean = one.weights @ self.vectors[one.nodes]
         place: Doubles = total * mean / (total - self.values)
         return place
 
     def similarities_of(self, sets: list[TermSet]) -> Doubles:
-        with one_thread():
+        with one_blas_thread():
             found: Doubles = self.vectors @ (self.heights * self.places(sets)).T
         return found
 

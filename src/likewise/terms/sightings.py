@@ -10,7 +10,6 @@ from typing import NamedTuple, TypeVar
 import numpy as np
 
 from likewise.collection.build import content
-from likewise.collection.forward import decode
 from likewise.collection.segment import Segment
 from likewise.collection.snapshot import Snapshot
 from likewise.compiled import Ids, Ints, kernel
@@ -56,7 +55,7 @@ def sightings(
 ) -> Iterator[Sighted]:
     """Go through documents of a segment, by their numbers there, in order.
 
-    Without `docs` through all, deleted ones too. Terms within documents are read from the forward
+    Without `docs` through all, deleted ones too. Terms within documents are read from the
     records; all else from the stored texts.
     """
     check_within(nodes, within)
@@ -146,7 +145,7 @@ def _mentions(
 
 
 def _from_records(segment: Segment, node_of: Ids, docs: Ints) -> Sighted:
-    bounds, terms, _ = decode(segment.forward, segment.forward_offsets, docs)
+    bounds, terms, _ = segment.records.counts(docs)
     bounds, nodes = _translate(bounds, terms, node_of)
     return Sighted(docs, bounds, nodes, np.zeros(len(nodes), np.int32), whole=True)
 

@@ -11,9 +11,8 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from likewise.compiled import Doubles
+from likewise.compiled import Doubles, one_blas_thread
 from likewise.terms.laplacian import Laplacian
-from likewise.terms.spectrum import one_thread
 
 if TYPE_CHECKING:
     from likewise.terms.solving import ChebyshevKernel, SolvedKernel
@@ -49,7 +48,7 @@ def sketch_by_polynomial(kernel: ChebyshevKernel, probes: int = PROBES) -> Sketc
     values += second * (left**2 + laplacian.spread_squares(np.ones(n)))
     found = kernel.leading
     known = kernel.transform(laplacian.centre - found.values) - near(found.values)
-    with one_thread():
+    with one_blas_thread():
         values += found.vectors**2 @ known
     if kernel.null.is_there:
         of_zero = kernel.transform(np.zeros(1)) if kernel.constant else np.zeros(1)

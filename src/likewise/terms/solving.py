@@ -13,13 +13,12 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
-from likewise.compiled import Doubles, Ints, kernel
+from likewise.compiled import Doubles, Ints, kernel, one_blas_thread
 from likewise.errors import LikewiseError, UsageError
 from likewise.terms.laplacian import Laplacian
 from likewise.terms.leading import Leading, leading
 from likewise.terms.polynomial import approximate
 from likewise.terms.sketch import PROBES, Sketch, sketch_by_polynomial, sketch_by_solving
-from likewise.terms.spectrum import one_thread
 from likewise.terms.transforms import Resistance, Transform
 
 _BLOCK = 32
@@ -118,7 +117,7 @@ class ChebyshevKernel:
         if len(factors):
             rows = np.flatnonzero(x.any(axis=1))
             vectors = self.leading.vectors
-            with one_thread():
+            with one_blas_thread():
                 inside = vectors[rows].T @ x[rows]
                 out += vectors @ (factors[:, None] * inside)
 

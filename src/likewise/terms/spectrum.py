@@ -6,14 +6,12 @@ nothing in common, exactly.
 
 from __future__ import annotations
 
-from contextlib import AbstractContextManager
-from functools import cache, cached_property
-from typing import Any, NamedTuple
+from functools import cached_property
+from typing import NamedTuple
 
 import numpy as np
-from threadpoolctl import ThreadpoolController
 
-from likewise.compiled import Doubles, Ints
+from likewise.compiled import Doubles, Ints, one_blas_thread
 from likewise.errors import UsageError
 from likewise.terms.laplacian import Laplacian
 from likewise.terms.transforms import Transform
@@ -26,17 +24,6 @@ class Spectrum(NamedTuple):
 
     values: Doubles
     vectors: Doubles
-
-
-@cache
-def _controller() -> ThreadpoolController:
-    return ThreadpoolController()
-
-
-def one_thread() -> AbstractContextManager[Any]:
-    """Keep BLAS on one thread: with more of them its last bits depend on how many."""
-    found: AbstractContextManager[Any] = _controller().limit(limits=1, user_api="blas")
-    return found
 
 
 def full_spectrum(laplacian: Laplacian) -> Spectrum:
@@ -54,7 +41,7 @@ def full_spectrum(laplacian: Laplacian) -> Spectrum:
     values = np.array(laplacian.own)
     vectors = np.zeros((n, n))
     known = laplacian.kernels_of_components
-    with one_thread():
+    with one_blas_thread():
         for nodes in parts_of(laplacian):
             if len(nodes) < 2:
                 vectors[nodes, nodes] = 1.0
@@ -123,7 +110,7 @@ class SpectralKernel:
     def block(self, nodes: Ints) -> Doubles:
         """Give the entries of K between nodes."""
         rows = self.spectrum.vectors[nodes]
-        with one_thread():
+        with one_blas_thread():
             found = (rows * self._factors) @ rows.T
         return (found + found.T) / 2
 
@@ -137,7 +124,7 @@ class SpectralKernel:
 
     def diagonal_of(self, nodes: Ints) -> Doubles:
         """Give K_ii of some nodes, exactly."""
-        with one_thread():
+        with one_blas_thread():
             found: Doubles = self.spectrum.vectors[nodes] ** 2 @ self._factors
         return found
 
@@ -149,7 +136,7 @@ class SpectralKernel:
 
     def _columns(self, factors: Doubles, sets: Doubles) -> Doubles:
         vectors = self.spectrum.vectors
-        with one_thread():
+        with one_blas_thread():
             found: Doubles = vectors @ (factors[:, None] * (vectors.T @ sets))
         return found
 

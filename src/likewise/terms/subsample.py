@@ -9,11 +9,11 @@ import numpy as np
 from scipy.linalg import eigh
 from scipy.sparse import csr_array
 
-from likewise.compiled import Doubles
+from likewise.compiled import Doubles, one_blas_thread
 from likewise.errors import UsageError
 from likewise.terms.graph import Graph
 from likewise.terms.laplacian import KINDS
-from likewise.terms.spectrum import Spectrum, one_thread
+from likewise.terms.spectrum import Spectrum
 
 # The least denominator of the extension, as a share of L(t, t); the paper says nothing of one. It
 # was chosen by the very misplacements that it is judged by: resistance on 5,000 words of
@@ -59,7 +59,7 @@ def subsample(
         own = degrees
     inner = -to_drawn[drawn].toarray()
     inner[np.arange(m), np.arange(m)] += own[drawn]
-    with one_thread():
+    with one_blas_thread():
         values, inside = eigh(inner, driver="evd", overwrite_a=True, check_finite=False)
     values = np.maximum(values, 0.0)
     vectors = np.empty((n, m))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import NamedTuple
 
 import numpy as np
@@ -11,7 +12,7 @@ from likewise.text.analysis import Analyzer
 from likewise.text.chunks import Chunks
 from likewise.text.table import Strings, StringTable
 
-_CACHE_BYTES = 256 << 20
+CACHED = 256 << 20
 
 
 class Counts(NamedTuple):
@@ -24,12 +25,34 @@ class Counts(NamedTuple):
 
 
 class Lexicon:
-    """Numbers terms in the order in which they first appear."""
+    """Numbers terms in the order in which they first appear.
 
-    def __init__(self, analyzer: Analyzer) -> None:
+    `known` looks up the numbers of terms that have one, -1 for others; new terms are numbered
+    from `first` on. Only these are held in memory, and chunks of text that were met before: up to
+    about `cached` bytes of them.
+    """
+
+    def __init__(
+        self,
+        analyzer: Analyzer,
+        known: Callable[[Strings], Ints] | None = None,
+        first: int = 0,
+        *,
+        cached: int = CACHED,
+    ) -> None:
         self.analyzer = analyzer
+        self.first = first
+        self._cached = cached
         self.terms = StringTable()
+        self._known = known
         self._forget()
+
+    def take_new(self) -> Strings:
+        """Give the terms that were new, which are from now on `known`."""
+        new = self.terms.strings
+        self.first += new.size
+        self.terms = StringTable()
+        return new
 
     def count(self, chunks: Chunks) -> Counts:
         """Count the terms of each text, numbering those that are new."""
@@ -52,17 +75,25 @@ class Lexicon:
         self._numbers = np.empty(0, np.int32)
 
     def _learn(self, distinct: Strings, known: Ints) -> Ints:
-        if self._chunks.n_bytes > _CACHE_BYTES:
+        if self._chunks.n_bytes + self._starts.nbytes + self._numbers.nbytes > self._cached:
             self._forget()
             known = np.full(distinct.size, -1, np.int64)
         new = distinct.take(np.flatnonzero(known < 0))
         sizes, terms = self.analyzer.resolve(new.all())
-        numbers = self.terms.intern(Strings.of([term.encode() for term in terms]))
+        numbers = self._number(Strings.of([term.encode() for term in terms]))
         self._chunks.intern(new)
         ends = self._starts[-1] + np.cumsum(sizes, dtype=np.int64)
         self._starts = np.concatenate([self._starts, ends])
         self._numbers = np.concatenate([self._numbers, numbers.astype(np.int32)])
         return self._chunks.find(distinct)
+
+    def _number(self, terms: Strings) -> Ints:
+        if self._known is None:
+            return self.first + self.terms.intern(terms)
+        numbers = self._known(terms)
+        unknown = np.flatnonzero(numbers < 0)
+        numbers[unknown] = self.first + self.terms.intern(terms.take(unknown))
+        return numbers
 
 
 @kernel

@@ -7,6 +7,7 @@ memory-mapped, and looked up without being loaded.
 from __future__ import annotations
 
 import itertools
+import sys
 from collections.abc import Sequence
 from typing import NamedTuple
 
@@ -17,6 +18,7 @@ from likewise.compiled import Bools, Bytes, Ids, Int, Ints, Offsets, kernel
 HASH_SEED = np.uint64(0xCBF29CE484222325)
 HASH_PRIME = np.uint64(0x100000001B3)
 _HALF = np.uint64(32)
+_FEW, _MANY = 16, 2000
 
 
 class Strings(NamedTuple):
@@ -43,7 +45,23 @@ class Strings(NamedTuple):
 
     def take(self, which: Ints) -> Strings:
         """Give some of the strings, laid end to end anew."""
+        if len(which) <= _MANY and "numba" not in sys.modules:
+            return Strings.of([self.at(i) for i in which.tolist()])
         return Strings(*_take(*self, which))
+
+    @classmethod
+    def joined(cls, pieces: Sequence[Strings]) -> Strings:
+        """Lay several lists of strings end to end."""
+        ends, size = [np.zeros(1, np.int64)], 0
+        for piece in pieces:
+            start, stop = int(piece.offsets[0]), int(piece.offsets[-1])
+            ends.append(piece.offsets[1:].astype(np.int64) - start + size)
+            size += stop - start
+        arenas = [piece.arena[int(piece.offsets[0]) : int(piece.offsets[-1])] for piece in pieces]
+        return cls(
+            np.concatenate([np.empty(0, np.uint8), *arenas]),
+            np.concatenate(ends).astype(np.uint32),
+        )
 
     @classmethod
     def of(cls, strings: Sequence[bytes]) -> Strings:
@@ -112,9 +130,30 @@ def make_slots(strings: Strings, *, size: int = 0, live: Bools | None = None) ->
 
 def find(keys: Strings, strings: Strings, slots: Ids) -> Ints:
     """Look keys up in a table given as arrays: their numbers, -1 where unknown."""
+    if keys.size <= _FEW and "numba" not in sys.modules:
+        # Loading compiled code takes longer than looking up a few keys without it.
+        return np.array([_find_one(key, strings, slots) for key in keys.all()], np.int64)
     out = np.empty(keys.size, np.int64)
     _find(*keys, *strings, slots, out)
     return out
+
+
+def _find_one(key: bytes, strings: Strings, slots: Ids) -> int:
+    """Look one key up. Equals `_find`, in plain Python."""
+    h = int(HASH_SEED)
+    for byte in key:
+        h = (h ^ byte) * int(HASH_PRIME) & (1 << 64) - 1
+    mask = len(slots) - 1
+    slot = (h ^ h >> 32) & mask
+    for _ in range(len(slots)):
+        i = int(slots[slot])
+        if i < 0 or i >= strings.size:
+            return i
+        first, stop = int(strings.offsets[i]), int(strings.offsets[i + 1])
+        if stop - first == len(key) and stop <= len(strings.arena) and strings.at(i) == key:
+            return i
+        slot = slot + 1 & mask
+    return int(slots[slot])
 
 
 @kernel

@@ -224,14 +224,14 @@ def _advance(progress: Progress) -> Callable[[object], None]:
 
 
 def _add(options: argparse.Namespace) -> None:
-    from likewise.app.fitting import keep_up
-    from likewise.collection.manifest import read_manifest
+    from likewise.collection.manifest import read_pointer
     from likewise.collection.writer import Writer
+    from likewise.derived.keeping import keep_up
 
-    read_manifest(options.collection)
+    read_pointer(options.collection)
     reading = _Reading(options)
     with (
-        Writer(options.collection) as writer,
+        Writer(options.collection, keep_up) as writer,
         Progress("add", quiet=options.quiet) as progress,
     ):
         added = writer.add(
@@ -239,7 +239,6 @@ def _add(options: argparse.Namespace) -> None:
             replace=options.replace,
             resources=resources(options),
         )
-        keep_up(writer, threads=options.threads)
     _warn_of_age(options.collection)
     _report(options, options.collection, added, reading)
 
@@ -271,18 +270,20 @@ def _delete(options: argparse.Namespace) -> None:
 
 
 def _merge(options: argparse.Namespace) -> None:
-    from likewise.app.fitting import keep_up
     from likewise.collection.writer import Writer
+    from likewise.derived.keeping import keep_up
 
-    with Writer(options.collection) as writer, Progress("merge", quiet=options.quiet) as progress:
+    with (
+        Writer(options.collection, keep_up) as writer,
+        Progress("merge", quiet=options.quiet) as progress,
+    ):
         copied = _Copied(sum(entry.n_live for entry in writer.manifest.segments))
 
         def watch(n_docs: int) -> None:
             copied.done += n_docs
             progress.advance(n_docs, measured=copied)
 
-        segments = writer.merge(resources=resources(options), watch=watch)
-        keep_up(writer, threads=options.threads)
+        segments = writer.merge(resources=resources(options), progress=watch)
     if options.json:
         print_json({"segments_before": segments, "segments": min(segments, 1)})
     else:

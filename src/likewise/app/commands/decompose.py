@@ -99,7 +99,7 @@ def _add_model(parser: argparse.ArgumentParser) -> None:
 def _topics(options: argparse.Namespace) -> None:
     from likewise.collection.snapshot import open_snapshot
     from likewise.models.reading import describe, survey, with_words
-    from likewise.models.store import load_model
+    from likewise.models.stored import load_model
 
     snapshot = open_snapshot(options.collection)
     model = with_words(load_model(snapshot, options.model))
@@ -212,7 +212,7 @@ def _decompose(options: argparse.Namespace) -> None:
     from likewise.collection.build import content
     from likewise.collection.snapshot import open_snapshot
     from likewise.models.colour import decompose_text
-    from likewise.models.store import load_model
+    from likewise.models.stored import load_model
 
     snapshot = open_snapshot(options.collection)
     model = load_model(snapshot, options.model)

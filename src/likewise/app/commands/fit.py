@@ -12,8 +12,9 @@ from likewise.app.progress import Progress
 from likewise.errors import UsageError
 
 if TYPE_CHECKING:
+    from likewise.models.bags import Sample
     from likewise.models.fitting import Config
-    from likewise.models.store import AnyModel
+    from likewise.models.stored import AnyModel
     from likewise.smooth.space import KLSA
     from likewise.smooth.store import AnySpace
 
@@ -35,7 +36,9 @@ models (options in brackets, as in --model "ddm(topics=100,sweeps=50)"):
                docs=50000    documents that the axes are made from (0: all)
                With --vectors they are the kernel's features, in place of words.
 
-The model is stored with the collection under its name, or the one that --name gives.
+The model is stored with the collection under its name, or the one that --name gives. What answers
+where no model is named stays as it was, unless --default says otherwise: `likewise info` tells.
+Without --model it is what `index` fits: lsi, and klsa beside it.
 
 Vectors are rows of an .npy file, for the ids beside it (x.ids beside x.npy, one a line) or those
 of --vector-ids, or else for all documents in their order; or they stand in a field of the
@@ -46,6 +49,7 @@ them on documents held out, or weight=, as in --model "vectors(weight=0.5)".
 
 examples:
   likewise fit papers.lw --model ddm --topics 250
+  likewise fit papers.lw --use ddm                      answer by it where no model is named
   likewise fit papers.lw --model "ddm(check=20,stop=0.005)" --docs 50000
   likewise fit papers.lw --model ddm --continue         go on from the model that is there
   likewise fit papers.lw --vectors papers.npy --vector-ids ids.txt
@@ -59,10 +63,14 @@ def register(commands: Commands) -> None:
     """Add the command."""
     fit = command(commands, "fit", _fit, summary="fit a model of the documents", manual=_MANUAL)
     fit.add_argument("collection", type=Path, metavar="DIR", help="the collection")
-    fit.add_argument("--model", metavar="NAME", help="the model (default ddm; with vectors, these)")
+    fit.add_argument(
+        "--model", metavar="NAME", help="the model (default: lsi and klsa; with vectors, these)"
+    )
     fit.add_argument("--topics", type=positive, metavar="N", help="topics, or axes")
     fit.add_argument("--name", default="", metavar="NAME", help="store it under another name")
     fit.add_argument("--drop", action="store_true", help="remove the model of this name")
+    fit.add_argument("--default", action="store_true", help="let it answer where no model is named")
+    fit.add_argument("--use", metavar="NAME", help="let a model that is there answer, fit nothing")
     fit.add_argument("--continue", dest="go_on", action="store_true", help="from where it stands")
     group = fit.add_argument_group("what it is fitted on")
     group.add_argument("--docs", type=whole, metavar="N", help="a sample (0: all)")
@@ -82,10 +90,16 @@ def register(commands: Commands) -> None:
 
 
 def _fit(options: argparse.Namespace) -> None:
-    from likewise.app.fitting import fit_stored
     from likewise.models.bags import Sample
 
-    config, vectors = _config(options), _vectors(options)
+    vectors = _vectors(options)
+    if options.use:
+        _use(options)
+        return
+    if not (options.model or options.vectors) and not options.drop:
+        _fit_usual(options)
+        return
+    config = _config(options)
     if options.drop:
         _drop(options, config)
         return
@@ -94,6 +108,34 @@ def _fit(options: argparse.Namespace) -> None:
         raise UsageError(f"--max-df is a share, above 0 and up to 1, not {max_df}")
     if config.notation == "klsa" and (options.min_df or options.max_df):
         raise UsageError("--min-df and --max-df choose terms for topics; klsa takes all that recur")
+    _fit_one(
+        options,
+        config,
+        vectors,
+        Sample(options.docs or 0, options.min_df or 4, max_df, options.seed),
+    )
+
+
+def _fit_usual(options: argparse.Namespace) -> None:
+    """Fit what `index` fits."""
+    from likewise.app.fitting import read_fitted
+
+    names = ("topics", "name", "docs", "min_df", "max_df")
+    given = [f"--{name.replace('_', '-')}" for name in names if getattr(options, name)]
+    if given or options.go_on:
+        raise UsageError(f"{[*given, '--continue'][0]} of which model? Name it: --model ddm")
+    for model in ("lsi", "klsa"):
+        _fit_one(options, read_fitted(model), None, None)
+
+
+def _fit_one(
+    options: argparse.Namespace,
+    config: Config | KLSA,
+    vectors: str | Path | None,
+    sample: Sample | None,
+) -> None:
+    from likewise.app.fitting import fit_stored
+
     name = options.name or config.notation
     fitted = _Sweeps(getattr(config, "sweeps", 0))
     with Progress("fit", unit="steps", quiet=options.quiet) as progress:
@@ -107,26 +149,37 @@ def _fit(options: argparse.Namespace) -> None:
             options.collection,
             config,
             name=name,
-            sample=Sample(options.docs or 0, options.min_df or 4, max_df, options.seed),
+            sample=sample,
             threads=options.threads,
             go_on=options.go_on,
             watch=watch,
             vectors=vectors,
             vector_ids=options.vector_ids,
+            default=options.default,
         )
-    if model.kind == "kernel":
+    if model.role == "smooth":
         _report_kernel(options, cast("AnySpace", model), progress.elapsed)
     else:
         _report(options, cast("AnyModel", model), name, progress.elapsed)
 
 
+def _use(options: argparse.Namespace) -> None:
+    from likewise.models.stored import use_model
+
+    use_model(options.collection, options.use)
+    if options.json:
+        print_json({"default": options.use})
+    else:
+        print(f"{options.collection}: {options.use} answers where no model is named")
+
+
 def _drop(options: argparse.Namespace, config: Config | KLSA) -> None:
-    from likewise.app.fitting import drop_stored
+    from likewise.models.stored import drop_model
 
     if not (options.model or options.name):
         raise UsageError("which model is to be removed? Give its name: --drop --name NAME")
     name = options.name or config.notation
-    drop_stored(options.collection, name)
+    drop_model(options.collection, name)
     if options.json:
         print_json({"dropped": name})
     else:
@@ -136,7 +189,7 @@ def _drop(options: argparse.Namespace, config: Config | KLSA) -> None:
 def _config(options: argparse.Namespace) -> Config | KLSA:
     from likewise.app.fitting import read_fitted
 
-    config: Any = read_fitted(options.model or ("vectors" if options.vectors else "ddm"))
+    config: Any = read_fitted(options.model or ("vectors" if options.vectors else "lsi"))
     names = {field.name for field in dataclasses.fields(config)}
     if options.topics:
         size = next((name for name in ("topics", "axes") if name in names), "")

@@ -58,19 +58,45 @@ def _info(options: argparse.Namespace) -> None:
         ("tokens", f"{info['tokens']:,} ({info['average_length']:,.1f} a document)"),
         ("on disk", f"{human_size(info['bytes'])} in {segments}"),
         ("fields", ", ".join(fields[:12]) + (f", … ({len(fields)})" if len(fields) > 12 else "")),
-        ("models", ", ".join(info["models"])),
-        ("kernels", ", ".join(info["kernels"])),
+        ("models", _named(info["models"], info["defaults"].get("like", ""))),
+        ("kernels", _named(info["kernels"], info["defaults"].get("smooth", ""))),
         ("graphs", ", ".join(info["graphs"])),
+        ("format", f"{info['format']}, generation {info['generation']}"),
+        ("by kind", ", ".join(f"{k} {human_size(n)}" for k, n in info["bytes_by_kind"].items())),
         ("analysis", _analysis(collection)),
     ]
     if info["deleted"]:
         rows.insert(1, ("deleted", f"{info['deleted']:,} (their room is freed by merge)"))
+    rows += [("held", one) for one in _held(info)]
     rows += [("ageing", f"{one}{'; fit it again' * one.aged}") for one in collection.ageing()]
     if options.check:
         rows.append(("checked", "every file is as it was written"))
     print(info["folder"])
     for name, value in rows:
         print(f"  {name:<10} {value or '-'}")
+
+
+def _named(names: list[str], default: str) -> str:
+    """List models, with the one that answers where none is named."""
+    if len(names) < 2:
+        return ", ".join(names)
+    return ", ".join(f"{name} (default)" if name == default else name for name in names)
+
+
+def _held(info: dict[str, Any]) -> list[str]:
+    """Say what is still on disk and no longer of the collection."""
+    said = []
+    for one in info["older_generations"]:
+        readers = one["readers"]
+        pids = f" (pid {', '.join(map(str, readers))})" if readers else ""
+        said.append(f"generation {one['generation']} is still being read{pids}; it goes after that")
+    if not info["leases"]:
+        said.append("no leases here: old states stay until `likewise clean` removes them")
+    said += [
+        f"{job}: broken off; run it again, or remove it by: likewise clean"
+        for job in info["unfinished"]
+    ]
+    return said
 
 
 def _analysis(collection: Collection) -> str:
@@ -99,14 +125,15 @@ def _analysis(collection: Collection) -> str:
 def _show(options: argparse.Namespace) -> None:
     import numpy as np
 
-    from likewise.app.library import Collection
+    from likewise.collection.snapshot import open_snapshot
 
-    collection = Collection(options.collection)
-    snapshot = collection.snapshot
+    snapshot = open_snapshot(options.collection)
     doc = snapshot.find_doc(options.id)
     document = snapshot.document(doc)
-    counts = snapshot.term_counts(np.array([doc]))
-    terms = dict(zip(snapshot.terms(counts.terms), counts.counts.tolist(), strict=True))
+    terms: dict[str, int] = {}
+    if options.json or options.terms:
+        counts = snapshot.term_counts(np.array([doc]))
+        terms = dict(zip(snapshot.terms(counts.terms), counts.counts.tolist(), strict=True))
     if options.json:
         values: dict[str, Any] = document._asdict()
         print_json(values | {"terms": terms, "sentences": snapshot.sentences(doc)})

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import os
 import shutil
 import sys
 import textwrap
@@ -12,7 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from likewise.app.options import Commands, add_json, command, print_json, whole
-from likewise.errors import UsageError
+from likewise.app.progress import is_unwanted
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -23,7 +22,8 @@ _MANUAL = """\
 Papers: term-graph, decomposition, perturbation, kernel-lsa, simplex; all of them if none is named.
 
 A collection is a folder with corpus.jsonl (or .jsonl.gz), or an id of ir_datasets (ir:cranfield).
---data names it, or a folder of such folders. It serves for the first of these that it has:
+--data names it, or a folder of such folders; so does LIKEWISE_DATA, a list of them as PATH is. It
+serves for the first of these that it has:
   queries.jsonl and qrels.txt        short queries: expansion, Kernel LSA, fusion
   documents with abstract and body   terms of a body, told from its abstract (further abstracts in
                                      more-abstracts.jsonl.gz); names of their categories as queries
@@ -74,6 +74,7 @@ def register(commands: Commands) -> None:
 
 
 def _reproduce(options: argparse.Namespace) -> None:
+    from likewise.reproduce.folders import named_folders
     from likewise.reproduce.papers import all_papers
     from likewise.reproduce.report import reproduce_papers
     from likewise.reproduce.running import choose
@@ -84,7 +85,7 @@ def _reproduce(options: argparse.Namespace) -> None:
     try:
         values = reproduce_papers(
             options.paper,
-            data=_given(options.data),
+            data=options.data or named_folders(),
             out=options.out,
             quick=options.quick,
             threads=options.threads,
@@ -107,18 +108,6 @@ def _reproduce(options: argparse.Namespace) -> None:
     for whose, told in (("published", "published claims"), ("ours", "claims of ours")):
         print(f"{told}: {tallied(values['verdicts'][whose])}")
     print(options.out / "index.html")
-
-
-def _given(named: Sequence[str]) -> Sequence[str]:
-    """Give the collections: what was named, else the folder of the environment."""
-    folder = os.environ.get("LIKEWISE_DATA", "")
-    if named or not folder:
-        return named
-    if not folder.startswith("ir:") and not Path(folder).is_dir():
-        raise UsageError(
-            f"LIKEWISE_DATA is {folder}, and there is no such folder: name it by --data"
-        )
-    return [folder]
 
 
 def _table(claims: Sequence[Mapping[str, Any]]) -> str:
@@ -148,7 +137,7 @@ class _Progress:
     def __init__(self, total: int, *, quiet: bool) -> None:
         self.total = total
         self.done = 0
-        self._quiet = quiet
+        self._quiet = quiet or is_unwanted()
         self._start = time.monotonic()
         self._terminal = sys.stderr.isatty()
 

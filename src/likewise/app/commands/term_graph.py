@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from likewise.app.figures import say
-from likewise.app.graphs import graph_name, listed, watch_pairs
+from likewise.app.graphs import graph_name, listed, told_of_pairs
 from likewise.app.options import Commands, add_json, command, positive, print_json, spoken, whole
 from likewise.app.progress import Progress
 from likewise.app.texts import read_text
@@ -116,7 +116,7 @@ def _graph(options: argparse.Namespace) -> None:
             name=options.name,
             origin=spoken([options.names or options.extract or ""]),
             threads=options.threads,
-            watch=watch_pairs(collection, progress),
+            progress=told_of_pairs(collection, progress),
         )
     _report(options, made, progress.elapsed)
 

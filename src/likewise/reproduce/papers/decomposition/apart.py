@@ -15,7 +15,6 @@ import numpy as np
 from likewise.collection.snapshot import Snapshot
 from likewise.compiled import Doubles
 from likewise.like.baselines import TopN, TopNTopics, TopNTopicsRanker, Whole, top_n
-from likewise.like.halves import Halves, halve_all, put_together
 from likewise.like.hashed import Hashed, HashedRanker
 from likewise.like.methods import (
     ByHalves,
@@ -25,12 +24,13 @@ from likewise.like.methods import (
     halves_ranker,
 )
 from likewise.like.question import Ranker
-from likewise.like.store import STORED_WORDS, StoredHalves, make_halves
+from likewise.like.store import StoredHalves, make_halves
 from likewise.models.bags import Sample
 from likewise.models.ddm import BETA_OWN, GAMMA
+from likewise.models.document_vectors import Halves
 from likewise.models.fitting import fit_model, read_config
 from likewise.models.halving import unrecognised, weight_of_words
-from likewise.models.store import AnyModel
+from likewise.models.stored import STORED_WORDS, AnyModel
 from likewise.models.subspace import span_of
 from likewise.models.topics import TopicModel
 from likewise.reproduce.bench import Bench
@@ -73,22 +73,8 @@ def take_apart(bench: Bench, snapshot: Snapshot, kind: str, topics: int = 0) -> 
         clock, processor = time.perf_counter(), time.process_time()
         model = _fit(bench, snapshot, kind, topics)
         clock, processor = time.perf_counter() - clock, time.process_time() - processor
-        halves = StoredHalves(snapshot, model, None, STORED_WORDS)
-        segments = tuple(
-            put_together(
-                [
-                    *halve_all(
-                        snapshot,
-                        model,
-                        halves.docs_of(i),
-                        words=STORED_WORDS,
-                        threads=bench.threads,
-                    )
-                ]
-            )
-            for i in range(len(snapshot.segments))
-        )
-        apart = Apart(model, segments, clock, processor)
+        halves = make_halves(snapshot, model, threads=bench.threads)
+        apart = Apart(model, tuple(halves.segments), clock, processor)
         if topics not in (0, bench["topics"]):
             return apart
         kept[settings] = apart

@@ -11,8 +11,8 @@ import numpy as np
 from likewise.collection.snapshot import Snapshot
 from likewise.like.methods import ByHalves, HalvesConfig, Published
 from likewise.like.question import Question, Ranker, of_doc
-from likewise.like.store import STORED_WORDS
 from likewise.models.bags import gather
+from likewise.models.stored import STORED_WORDS
 from likewise.reproduce.bench import Bench
 from likewise.reproduce.experiment import (
     UNTESTABLE,

@@ -12,7 +12,7 @@ from typing import NamedTuple, TypeVar
 
 import numpy as np
 
-from likewise.compiled import Bools, Doubles, Floats, Ints
+from likewise.compiled import Bools, Doubles, Floats, Ints, one_blas_thread
 from likewise.errors import MissingExtra, UsageError
 from likewise.neighbours.certified import nearest_certified
 from likewise.neighbours.index import Neighbours, build_neighbours
@@ -22,7 +22,6 @@ from likewise.reproduce.bench import Bench
 from likewise.reproduce.comparing import claim_above, claim_same
 from likewise.reproduce.experiment import Claim, Result, Row, Table, Value, estimate, verdict
 from likewise.reproduce.papers.simplex.topics import distributions, fitted
-from likewise.terms.spectrum import one_thread
 
 JS, TREE = "JS, exhaustive", "He k-d tree"
 CERTIFIED = "JS, certified"
@@ -219,7 +218,7 @@ def measure(
     theta: Floats, methods: Mapping[str, list[str]], *, n_queries: int, seed: int = 0
 ) -> Measured:
     """Hold methods against the exhaustive search, some documents asking the others."""
-    with one_thread():
+    with one_blas_thread():
         return _measure(theta, methods, n_queries, seed)
 
 

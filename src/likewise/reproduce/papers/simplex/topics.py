@@ -5,7 +5,6 @@ from __future__ import annotations
 import numpy as np
 
 from likewise.compiled import Floats, Ints
-from likewise.like.halves import vectors_of
 from likewise.like.space import Space
 from likewise.like.store import StoredHalves, make_halves
 from likewise.models.ddm import LDA
@@ -19,13 +18,13 @@ from likewise.stages.stage import Answered
 def fitted(bench: Bench, ready: Ready, topics: int) -> StoredHalves:
     """Fit LDA, or take what was fitted before: several tables are of the same topics."""
     config = LDA(topics=topics, sweeps=bench["sweeps"], seed=bench.seed)
-    # On the snapshot itself, as graphs of terms are: with it they go.
-    kept: dict[str, StoredHalves] = vars(ready.snapshot).setdefault("_topics_of_simplex", {})
-    if str(config) not in kept:
+
+    def fit() -> StoredHalves:
         bench.say(f"{ready.name}: {config}")
         model = fit_model(ready.snapshot, config, threads=bench.threads)
-        kept[str(config)] = make_halves(ready.snapshot, model, words=0)
-    return kept[str(config)]
+        return make_halves(ready.snapshot, model, words=0)
+
+    return ready.snapshot.memo(("topics of simplex", str(config)), fit)
 
 
 def distributions(halves: StoredHalves) -> tuple[Ints, Floats]:
@@ -35,7 +34,7 @@ def distributions(halves: StoredHalves) -> tuple[Ints, Floats]:
     collection instead.
     """
     docs = halves.collection.live_docs()
-    rows = np.concatenate([vectors_of(halves.model, part) for part in halves.segments])[docs]
+    rows = np.concatenate([halves.model.coordinates(part) for part in halves.segments])[docs]
     there = rows.any(axis=1)
     shares: Floats = rows[there] / rows[there].sum(axis=1, keepdims=True)
     return docs[there], shares

@@ -12,7 +12,7 @@ from typing import TypeVar
 
 import numpy as np
 
-from likewise.compiled import Doubles, Ints
+from likewise.compiled import Doubles, Ints, one_blas_thread
 from likewise.reproduce.bench import Bench
 from likewise.reproduce.experiment import (
     UNTESTABLE,
@@ -32,7 +32,7 @@ from likewise.terms.laplacian import Laplacian
 from likewise.terms.misplaced import misplacements
 from likewise.terms.nodes import Filters, choose_nodes
 from likewise.terms.sightings import sightings
-from likewise.terms.spectrum import SpectralKernel, Spectrum, full_spectrum, one_thread
+from likewise.terms.spectrum import SpectralKernel, Spectrum, full_spectrum
 from likewise.terms.subsample import subsample
 from likewise.terms.transforms import Transform, parse_transform
 from likewise.terms.weights import weigh
@@ -234,7 +234,7 @@ def _named(route: str) -> str:
 def _of_spectrum(spectrum: Spectrum, transform: Transform, nodes: Ints) -> Doubles:
     """Distances by features that need not be orthonormal."""
     rows = spectrum.vectors[nodes]
-    with one_thread():
+    with one_blas_thread():
         block = (rows * transform(spectrum.values)) @ rows.T
     own = np.diagonal(block)
     found: Doubles = own[:, None] + own - 2 * block

@@ -21,12 +21,13 @@ from likewise.reproduce.papers.term_graph.kernels import PUBLISHED as AS_PUBLISH
 from likewise.reproduce.papers.term_graph.kernels import SETTINGS, Kernels, lifted
 from likewise.reproduce.papers.term_graph.lexicon import Lexicon, Questions, make_lexicon
 from likewise.terms.baselines import PHITS, fit_phits, popularity, shortest_paths, tfidf_ranking
+from likewise.terms.catalogue import Stored
 from likewise.terms.graph import Graph
 from likewise.terms.nearness import Nearness
 from likewise.terms.nodes import DOCUMENT, SENTENCE
 from likewise.terms.predict import predict
 from likewise.terms.related import TermGraph
-from likewise.terms.store import GraphSettings, Stored
+from likewise.terms.stored import GraphSettings
 from likewise.terms.transforms import Resistance
 from likewise.terms.weights import weigh
 

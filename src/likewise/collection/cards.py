@@ -1,0 +1,113 @@
+"""What an answer shows of a document: its title and short fields, sixteen documents to a frame."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+import orjson
+import zstandard
+
+from likewise.collection.documents import write_json
+from likewise.collection.files import REMEDY
+from likewise.collection.pack import Output
+from likewise.compiled import Bytes, Offsets
+from likewise.errors import DamagedError
+from likewise.records import Document
+
+AT_ONCE = 16
+# So much of the text stands for the title of a document that has none.
+LEAD = 160
+_LONGEST = 256
+
+
+class Card(NamedTuple):
+    """The title, the beginning of the text where there is none, and the fields that are short."""
+
+    title: str
+    lead: str
+    fields: Mapping[str, Any]
+    complete: bool
+
+
+class CardsWriter:
+    """Gathers the cards of a segment."""
+
+    def __init__(self, out: Output) -> None:
+        self._stream = out.stream("cards", np.uint8)
+        self._out = out
+        self._ends = [0]
+        self._waiting: list[Card] = []
+        self._compressor = zstandard.ZstdCompressor(level=3, write_checksum=True)
+
+    def append(self, documents: Sequence[Document]) -> None:
+        """Add documents."""
+        for document in documents:
+            self._waiting.append(_card(document))
+            if len(self._waiting) == AT_ONCE:
+                self._flush()
+
+    def close(self) -> None:
+        """Put the cards."""
+        if self._waiting:
+            self._flush()
+        self._stream.close()
+        self._out.put("cards.offsets", np.array(self._ends, np.uint32))
+
+    def abandon(self) -> None:
+        """Let go of what was written."""
+        self._stream.abandon()
+
+    @property
+    def size(self) -> int:
+        """How many bytes there are."""
+        return self._ends[-1]
+
+    def _flush(self) -> None:
+        frame = self._compressor.compress(write_json([[*card] for card in self._waiting]))
+        self._stream.append(np.frombuffer(frame, np.uint8))
+        self._ends.append(self._ends[-1] + len(frame))
+        self._waiting = []
+
+
+def _card(document: Document) -> Card:
+    short = {name: value for name, value in document.fields.items() if _is_short(value)}
+    lead = "" if document.title else document.text[:LEAD]
+    return Card(document.title, lead, short, len(short) == len(document.fields))
+
+
+def _is_short(value: Any) -> bool:
+    if isinstance(value, list | tuple):
+        return len(value) <= AT_ONCE and all(map(_is_short_scalar, value))
+    return _is_short_scalar(value)
+
+
+def _is_short_scalar(value: Any) -> bool:
+    # Other types are stored as text, which may be of any length.
+    if isinstance(value, str):
+        return len(value) <= _LONGEST
+    return value is None or isinstance(value, int | float)
+
+
+class Cards:
+    """Reads cards."""
+
+    def __init__(self, cards: Bytes, offsets: Offsets, name: str) -> None:
+        self._cards = cards
+        self._offsets = offsets
+        self._name = name
+
+    def frame(self, doc: int) -> tuple[int, list[Card]]:
+        """Give the cards of the frame that a document is in, and the first one's number."""
+        i = doc // AT_ONCE
+        start, stop = (int(at) for at in self._offsets[i : i + 2])
+        try:
+            data = zstandard.ZstdDecompressor().decompress(self._cards[start:stop].tobytes())
+            cards = [Card(*card) for card in orjson.loads(data)]
+            if len(cards) <= doc - i * AT_ONCE:
+                raise ValueError(f"{len(cards)} in a frame")
+            return i * AT_ONCE, cards
+        except (zstandard.ZstdError, MemoryError, ValueError, TypeError) as error:
+            reason = str(error) or "not readable"
+            raise DamagedError(f"{self._name}: cards: {reason}; {REMEDY}") from None

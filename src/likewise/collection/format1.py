@@ -1,0 +1,160 @@
+"""A collection of format 1, read once more: documents in order, terms, and what was fitted."""
+
+from __future__ import annotations
+
+import os
+import zlib
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+import orjson
+from numpy.typing import NDArray
+
+from likewise.collection.documents import Documents
+from likewise.collection.files import Seal, check_content
+from likewise.collection.manifest import FORMAT, POINTER
+from likewise.compiled import Ints
+from likewise.errors import DamagedError, FormatError, NotACollection
+from likewise.records import Document
+from likewise.text.analysis import Analysis
+from likewise.text.table import Strings
+
+VERSION = 1
+
+
+class Fitted(NamedTuple):
+    """A model or a graph of terms: its arrays by the names of their files, and its JSON file."""
+
+    name: str
+    kind: str
+    folder: str
+    arrays: Mapping[str, NDArray[Any]]
+    about: Mapping[str, Any]
+
+
+class Format1:
+    """A collection of format 1; every file is checked when it is read."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        path = folder / POINTER
+        try:
+            outer = orjson.loads(path.read_bytes())
+            known, version = outer["format"] == FORMAT, outer["version"]
+        except (FileNotFoundError, NotADirectoryError):
+            raise NotACollection(f"{folder} is not a collection") from None
+        except (ValueError, KeyError, TypeError):
+            raise DamagedError(f"{path}: not a manifest; restore it from a copy") from None
+        if not known:
+            raise NotACollection(f"{path}: not a manifest of {FORMAT}")
+        if version != VERSION:
+            raise FormatError(f"{folder} has format {version}: there is nothing to upgrade")
+        body = outer["collection"]
+        if zlib.crc32(orjson.dumps(body, option=orjson.OPT_SORT_KEYS)) != outer["crc"]:
+            raise DamagedError(
+                f"{path}: its content was altered (checksum); restore it from a copy"
+            )
+        self.crc: int = outer["crc"]
+        self.generation: int = body["generation"]
+        self.analysis = Analysis.from_json(body["analysis"])
+        # The first collections had neither models nor what is derived from them.
+        self._body: Mapping[str, Any] = {"models": [], "derived": []} | body
+
+    @property
+    def n_docs(self) -> int:
+        """How many documents are not deleted."""
+        return sum(
+            entry["n_docs"] - (entry["deleted"]["n_docs"] if entry["deleted"] else 0)
+            for entry in self._body["segments"]
+        )
+
+    @property
+    def n_bytes(self) -> int:
+        """How large its files are."""
+        parts = [*self._body["segments"], *self._body["models"], *self._body["derived"]]
+        parts += [entry["deleted"] for entry in self._body["segments"] if entry["deleted"]]
+        return sum(size for part in parts for size, _ in part["files"].values())
+
+    def terms(self) -> Strings:
+        """Give all terms in the order of their numbers."""
+        return Strings.joined(
+            [
+                Strings(
+                    self._array("segments", entry, "terms"),
+                    self._array("segments", entry, "terms-offsets"),
+                )
+                for entry in self._body["segments"]
+            ]
+        )
+
+    def lengths(self) -> Ints:
+        """Give the numbers of terms of the documents that are not deleted, in order."""
+        found = [np.empty(0, np.int64)]
+        for entry in self._body["segments"]:
+            found.append(self._array("segments", entry, "lengths")[self._live(entry)])
+        return np.concatenate(found).astype(np.int64)
+
+    def documents(self, first: int = 0) -> Iterator[Document]:
+        """Go through the documents that are not deleted, from the `first` on."""
+        passed = 0
+        for entry in self._body["segments"]:
+            live = self._live(entry)
+            if passed + int(live.sum()) <= first:
+                passed += int(live.sum())
+                continue
+            folder = self.folder / "segments" / entry["name"]
+            self._check("segments", entry, "documents.jsonl.zst")
+            blocks = self._array("segments", entry, "document-blocks").reshape(-1, 2)
+            documents = Documents(folder / "documents.jsonl.zst", blocks)
+            for block in range(documents.n_blocks):
+                start, some = documents.block(block)
+                for document, alive in zip(some, live[start : start + len(some)], strict=True):
+                    if alive:
+                        passed += 1
+                        if passed > first:
+                            yield document
+
+    def fitted(self) -> Iterator[Fitted]:
+        """Go through models and graphs of terms, in the order in which they were fitted."""
+        for entry in self._body["models"]:
+            arrays, about = self._whole("models", entry)
+            yield Fitted(entry["name"], entry["kind"], entry["folder"], arrays, about)
+
+    def noted(self, kind: str, model: str) -> Mapping[str, Any] | None:
+        """Give the plain values that were derived from the model of a folder, such as weights."""
+        for entry in self._body["derived"]:
+            if (entry["kind"], entry["model"]) == (kind, model):
+                return self._whole("derived", entry)[1]
+        return None
+
+    def _whole(
+        self, root: str, entry: Mapping[str, Any]
+    ) -> tuple[dict[str, NDArray[Any]], dict[str, Any]]:
+        arrays, about = {}, {}
+        for name in entry["files"]:
+            if name.endswith(".npy"):
+                arrays[name.removesuffix(".npy")] = self._array(root, entry, name[:-4])
+            else:
+                self._check(root, entry, name)
+                path = self.folder / root / entry["folder"] / name
+                about = orjson.loads(path.read_bytes())
+        return arrays, about
+
+    def _live(self, entry: Mapping[str, Any]) -> NDArray[np.bool_]:
+        live = np.ones(entry["n_docs"], np.bool_)
+        if entry["deleted"]:
+            live[self._array("segments", entry["deleted"], "docs")] = False
+        return live
+
+    def _array(self, root: str, entry: Mapping[str, Any], name: str) -> NDArray[Any]:
+        self._check(root, entry, f"{name}.npy")
+        folder = entry.get("folder") or entry["name"]
+        # Copy-on-write, so that kernels compiled for writable arrays take it.
+        found = np.load(self.folder / root / folder / f"{name}.npy", mmap_mode="c")
+        return np.asarray(found)
+
+    def _check(self, root: str, entry: Mapping[str, Any], name: str) -> None:
+        folder = entry.get("folder") or entry["name"]
+        check_content(self.folder / root / os.fspath(folder) / name, Seal(*entry["files"][name]))

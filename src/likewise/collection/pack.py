@@ -1,0 +1,450 @@
+"""Arrays in one file: a plain `.npz`, uncompressed and aligned, with a table of contents.
+
+Any NumPy or unzip reads it. We read the table of contents alone, whose place the manifest knows,
+map the file once and make views; an array's checksum is looked at when it is first used.
+"""
+
+from __future__ import annotations
+
+import mmap
+import os
+import re
+import struct
+import tempfile
+import threading
+import zipfile
+import zlib
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager, nullcontext, suppress
+from dataclasses import dataclass
+from pathlib import Path
+from types import TracebackType
+from typing import Any, NamedTuple, Protocol, Self
+
+import numpy as np
+import orjson
+from numpy.typing import DTypeLike, NDArray
+
+from likewise.collection.files import REMEDY, reading_errors, storage_errors, sync, sync_folder
+from likewise.errors import DamagedError
+
+_TOC = "toc.json"
+_ALIGNED = 64
+_NPY_HEADER = 128
+# What zipfile puts before a member beside its name and our padding: a header, and sizes of 8 bytes.
+_ZIP_HEADER = 30 + 20
+_ZIP_NAME_SIZES = slice(26, 30)
+_PADDING_ID = 0x4C57
+_COPIED_AT_ONCE = 1 << 22
+_DTYPE = re.compile(r"[<|][uifb][1248]")
+# What `zipfile` makes of a damaged directory.
+_UNREADABLE = (zipfile.BadZipFile, struct.error, OSError, ValueError, LookupError, RuntimeError)
+# An array that grows in memory goes to an unnamed file beyond so many bytes.
+MOST_HELD = 128 << 20
+# Values that lead nowhere, whatever they are: kernels guard themselves against them. Their
+# checksums are looked at by `check` alone, because that reads nearly all bytes of a collection.
+BULK = {"records", "postings.docs", "postings.counts", "postings.impacts", "cards", "positions"}
+BULK |= {"codes", "tiles", "words.terms", "words.weights", "basis"}
+
+
+class PackEntry(NamedTuple):
+    """What a manifest knows of a pack: its file, size, and where its table of contents is."""
+
+    file: str
+    size: int
+    toc: tuple[int, int, int]
+
+
+class Arrays(Protocol):
+    """Named arrays, and small plain values beside them."""
+
+    @property
+    def meta(self) -> Mapping[str, Any]:
+        """The plain values."""
+        ...
+
+    def __getitem__(self, name: str) -> NDArray[Any]: ...
+
+    def __contains__(self, name: object) -> bool: ...
+
+
+class Output(Protocol):
+    """Where arrays are put: a file, or memory."""
+
+    def put(self, name: str, values: NDArray[Any], dtype: DTypeLike | None = None) -> None:
+        """Put a whole array."""
+        ...
+
+    def stream(self, name: str, dtype: DTypeLike, width: int = 0) -> Stream:
+        """Begin an array of unknown length; `width` is how many numbers a row has, 0 for one."""
+        ...
+
+    def note(self, **values: Any) -> None:
+        """Put small plain values."""
+        ...
+
+
+class Stream:
+    """An array that is written piece by piece, into an unnamed file or, while small, memory."""
+
+    def __init__(self, owner: Packer | Memory, name: str, dtype: DTypeLike, width: int) -> None:
+        self.name = name
+        self.dtype = np.dtype(dtype)
+        self.size = 0
+        self._owner = owner
+        self._width = width
+        self._file: Any = None
+        self._pieces: list[NDArray[Any]] = []
+        if isinstance(owner, Packer):
+            self._open(owner.path.parent)
+
+    def append(self, values: NDArray[Any]) -> None:
+        """Add values at the end."""
+        piece = np.ascontiguousarray(values, self.dtype).reshape(-1)
+        self.size += piece.size
+        if self._file is not None:
+            self._write(piece)
+            return
+        self._pieces.append(piece)
+        if self.size * self.dtype.itemsize > MOST_HELD:
+            self._open()
+            for held in self._pieces:
+                self._write(held)
+            self._pieces = []
+
+    def values(self) -> NDArray[Any]:
+        """Give what was appended; a file is mapped."""
+        if self._file is None:
+            return np.concatenate([np.empty(0, self.dtype), *self._pieces])
+        self._file.flush()
+        if self.size == 0:
+            return np.empty(0, self.dtype)
+        return np.asarray(np.memmap(self._file, self.dtype, "c", 0, (self.size,)))
+
+    def close(self) -> None:
+        """Make it an array of its pack."""
+        shape = (self.size // self._width, self._width) if self._width else (self.size,)
+        try:
+            if isinstance(self._owner, Memory):
+                self._owner.put(self.name, self.values().reshape(shape))
+                self._pieces = []
+            else:
+                self._file.seek(0)
+                self._owner.copy(self.name, self.dtype, shape, iter(self._read, b""))
+        finally:
+            self.abandon()
+
+    def abandon(self) -> None:
+        """Let go of what was written."""
+        if self._file is not None:
+            with suppress(OSError):
+                self._file.close()
+
+    def _open(self, folder: Path | None = None) -> None:
+        self._file = tempfile.TemporaryFile(dir=folder, buffering=1 << 16)  # noqa: SIM115
+
+    def _write(self, piece: NDArray[Any]) -> None:
+        if piece.size:
+            self._file.write(piece.data.cast("B"))
+
+    def _read(self) -> bytes:
+        data: bytes = self._file.read(_COPIED_AT_ONCE)
+        return data
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        if kind is None:
+            self.close()
+        else:
+            self.abandon()
+
+
+class Packer:
+    """Writes a pack; `close` gives what the manifest has to know of it."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        self._file = path.open("w+b")
+        self._zip = zipfile.ZipFile(self._file, "w", zipfile.ZIP_STORED)
+        self._meta: dict[str, Any] = {}
+        self._arrays: dict[str, list[Any]] = {}
+
+    def put(self, name: str, values: NDArray[Any], dtype: DTypeLike | None = None) -> None:
+        """Put a whole array."""
+        laid = np.ascontiguousarray(values, dtype)
+        data = laid.reshape(-1).data.cast("B") if laid.size else b""
+        self.copy(name, laid.dtype, laid.shape, [data])
+
+    def stream(self, name: str, dtype: DTypeLike, width: int = 0) -> Stream:
+        """Begin an array of unknown length, written beside until it is closed."""
+        return Stream(self, name, dtype, width)
+
+    def note(self, **values: Any) -> None:
+        """Put small plain values."""
+        self._meta |= values
+
+    def copy(
+        self, name: str, dtype: np.dtype[Any], shape: tuple[int, ...], data: Iterable[Any]
+    ) -> None:
+        """Put an array whose bytes come in pieces."""
+        assert name not in self._arrays, name
+        assert _DTYPE.fullmatch(dtype.str), dtype
+        crc = 0
+        with self._member(f"{name}.npy") as member:
+            member.write(_npy_header(dtype, shape))
+            offset = self._file.tell()
+            for piece in data:
+                crc = zlib.crc32(piece, crc)
+                member.write(piece)
+        self._arrays[name] = [dtype.str, list(shape), offset, crc]
+
+    def close(self) -> PackEntry:
+        """Write the table of contents and push everything to the disk."""
+        toc = orjson.dumps({"meta": self._meta, "arrays": self._arrays})
+        try:
+            with self._member(_TOC) as member:
+                offset = self._file.tell()
+                member.write(toc)
+            self._zip.close()
+            sync(self._file)
+            size = self._file.tell()
+        finally:
+            self.abandon()
+        return PackEntry(self.path.name, size, (offset, len(toc), zlib.crc32(toc)))
+
+    def abandon(self) -> None:
+        """Close without finishing, whatever a full disk says to the last bytes."""
+        self._zip.fp = None  # else it would write its directory when it is collected
+        with suppress(OSError):
+            self._file.close()
+
+    @contextmanager
+    def _member(self, name: str) -> Iterator[Any]:
+        info = zipfile.ZipInfo(name)
+        info.external_attr = 0o644 << 16
+        at = self._file.tell() + _ZIP_HEADER + len(name.encode())
+        padding = -(at + 4) % _ALIGNED
+        info.extra = _PADDING_ID.to_bytes(2, "little") + padding.to_bytes(2, "little")
+        info.extra += bytes(padding)
+        with self._zip.open(info, "w", force_zip64=True) as member:
+            yield member
+
+
+class Memory:
+    """A pack that is not written: what a reader works out for itself."""
+
+    def __init__(self) -> None:
+        self._meta: dict[str, Any] = {}
+        self._arrays: dict[str, NDArray[Any]] = {}
+
+    @property
+    def meta(self) -> Mapping[str, Any]:
+        """The plain values."""
+        return self._meta
+
+    def put(self, name: str, values: NDArray[Any], dtype: DTypeLike | None = None) -> None:
+        """Put a whole array."""
+        self._arrays[name] = np.ascontiguousarray(values, dtype)
+
+    def stream(self, name: str, dtype: DTypeLike, width: int = 0) -> Stream:
+        """Begin an array of unknown length."""
+        return Stream(self, name, dtype, width)
+
+    def note(self, **values: Any) -> None:
+        """Put small plain values."""
+        self._meta |= values
+
+    def __getitem__(self, name: str) -> NDArray[Any]:
+        return self._arrays[name]
+
+    def __contains__(self, name: object) -> bool:
+        return name in self._arrays
+
+
+class Pack:
+    """A pack that is mapped; safe to use from several threads."""
+
+    def __init__(self, path: Path, entry: PackEntry, opened: Any = None) -> None:
+        self.path = path
+        self.size = entry.size
+        offset, length, crc = entry.toc
+        with nullcontext(opened) if opened else open_whole(path, entry.size) as file:
+            toc = os.pread(file.fileno(), length, offset)
+            # Copy-on-write, so that kernels compiled for writable arrays take it.
+            self._map = mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_COPY)
+        if zlib.crc32(toc) != crc:
+            raise self._damaged("its table of contents was altered")
+        read = orjson.loads(toc)
+        self._meta: dict[str, Any] = read["meta"]
+        self._arrays: dict[str, list[Any]] = read["arrays"]
+        self._views: dict[str, NDArray[Any]] = {}
+        self._lock = threading.Lock()
+
+    @property
+    def meta(self) -> Mapping[str, Any]:
+        """The plain values."""
+        return self._meta
+
+    @property
+    def names(self) -> list[str]:
+        """The arrays that there are."""
+        return list(self._arrays)
+
+    def n_bytes(self, name: str) -> int:
+        """How large an array is."""
+        dtype, shape = self._arrays[name][:2]
+        return int(np.dtype(dtype).itemsize * np.prod(shape, dtype=np.int64))
+
+    def __contains__(self, name: object) -> bool:
+        return name in self._arrays
+
+    def __getitem__(self, name: str) -> NDArray[Any]:
+        """Give an array, its checksum looked at once; of bulk arrays it is not."""
+        with self._lock:
+            view = self._views.get(name)
+            if view is None:
+                view = self.unchecked(name)
+                if name not in BULK:
+                    self._check(name)
+                self._views[name] = view
+        return view
+
+    def unchecked(self, name: str) -> NDArray[Any]:
+        """Give an array to code that nothing in it leads astray."""
+        try:
+            text, shape, offset = self._arrays[name][:3]
+        except KeyError:
+            raise self._damaged(f"there is no array {name}") from None
+        size, end = self.n_bytes(name), offset + self.n_bytes(name)
+        if not _DTYPE.fullmatch(text) or not 0 <= offset <= end <= self.size:
+            raise self._damaged(f"{name} has no place in it")
+        dtype = np.dtype(text)
+        flat = np.frombuffer(self._map, dtype, size // dtype.itemsize, offset)
+        return flat.reshape(shape)
+
+    def check(self) -> None:
+        """Read every array and raise if one was altered."""
+        for name in self._arrays:
+            self._check(name)
+
+    def _check(self, name: str) -> None:
+        start, size = self._arrays[name][2], self.n_bytes(name)
+        with memoryview(self._map) as data, data[start : start + size] as mine:
+            if zlib.crc32(mine) != self._arrays[name][3]:
+                raise self._damaged(f"{name} was altered (checksum)")
+
+    def _damaged(self, how: str) -> DamagedError:
+        return DamagedError(f"{self.path}: {how}; {REMEDY}")
+
+
+@dataclass(frozen=True)
+class PrefixedOutput:
+    """Puts arrays and values under names that begin alike, so that several parts share a pack."""
+
+    output: Output
+    prefix: str
+
+    def put(self, name: str, values: NDArray[Any], dtype: DTypeLike | None = None) -> None:
+        """Put a whole array."""
+        self.output.put(self.prefix + name, values, dtype)
+
+    def stream(self, name: str, dtype: DTypeLike, width: int = 0) -> Stream:
+        """Begin an array of unknown length."""
+        return self.output.stream(self.prefix + name, dtype, width)
+
+    def note(self, **values: Any) -> None:
+        """Put small plain values."""
+        self.output.note(**{self.prefix + name: value for name, value in values.items()})
+
+
+@dataclass(frozen=True)
+class PrefixedArrays:
+    """The arrays and values whose names begin alike, by the rest of their names."""
+
+    arrays: Arrays
+    prefix: str
+
+    @property
+    def meta(self) -> Mapping[str, Any]:
+        """The plain values."""
+        mine = (item for item in self.arrays.meta.items() if item[0].startswith(self.prefix))
+        return {name.removeprefix(self.prefix): value for name, value in mine}
+
+    def __getitem__(self, name: str) -> NDArray[Any]:
+        return self.arrays[self.prefix + name]
+
+    def __contains__(self, name: object) -> bool:
+        return f"{self.prefix}{name}" in self.arrays
+
+
+@contextmanager
+def write_pack(path: Path) -> Iterator[Packer]:
+    """Write a pack that is there whole or as it was before; its folder is made where it is not."""
+    aside = path.with_name(f".{path.name}.{os.getpid()}.part")
+    with storage_errors(path):
+        path.parent.mkdir(parents=True, exist_ok=True)
+        packer = Packer(aside)
+        try:
+            yield packer
+            packer.close()
+            aside.replace(path)
+        except BaseException:
+            packer.abandon()
+            aside.unlink(missing_ok=True)
+            raise
+        sync_folder(path.parent)
+
+
+def open_pack(path: Path) -> Pack:
+    """Open a pack that no manifest names: its own end tells where its table of contents is."""
+    with path.open("rb", buffering=0) as file:
+        try:
+            entry = _find_toc(path, file)
+        except _UNREADABLE:
+            raise DamagedError(f"{path}: cut off, or its end was altered; {REMEDY}") from None
+        return Pack(path, entry, file)
+
+
+def _find_toc(path: Path, file: Any) -> PackEntry:
+    size = os.fstat(file.fileno()).st_size
+    with zipfile.ZipFile(file) as archive:
+        last = archive.infolist()[-1]
+    header = os.pread(file.fileno(), _ZIP_NAME_SIZES.stop, last.header_offset)
+    name_size, extra_size = struct.unpack("<HH", header[_ZIP_NAME_SIZES])
+    offset = last.header_offset + len(header) + name_size + extra_size
+    if last.filename != _TOC or last.file_size > size:
+        raise ValueError(last)
+    return PackEntry(path.name, size, (offset, last.file_size, last.CRC))
+
+
+@contextmanager
+def open_whole(path: Path, size: int) -> Iterator[Any]:
+    """Open a file for reading, after it was seen to be of its size."""
+    with reading_errors(path), path.open("rb", buffering=0) as file:
+        found = os.fstat(file.fileno()).st_size
+        if found != size:
+            raise DamagedError(f"{path}: {found} bytes where {size} were written; {REMEDY}")
+        yield file
+
+
+def require(arrays: Arrays, what: str, **shapes: tuple[int, ...]) -> None:
+    """Raise unless arrays have these shapes; -1 is any size, `_` in a name stands for a dot."""
+    for key, shape in shapes.items():
+        name = key.replace("_", ".")
+        found = arrays[name].shape if name in arrays else None
+        fits = found is not None and len(found) == len(shape)
+        if not fits or any(n not in (-1, m) for n, m in zip(shape, found or (), strict=False)):
+            raise DamagedError(f"{what}: {name} is shaped {found}, not {shape}; {REMEDY}")
+
+
+def _npy_header(dtype: np.dtype[Any], shape: tuple[int, ...]) -> bytes:
+    described = {"descr": dtype.str, "fortran_order": False, "shape": shape}
+    text = str(described).ljust(_NPY_HEADER - 11).encode() + b"\n"
+    return b"\x93NUMPY\x01\x00" + len(text).to_bytes(2, "little") + text

@@ -1,0 +1,209 @@
+"""Columns of 4-bit coordinates in tiles: largest inner products without reading whole vectors.
+
+A point has most of its length in few of its coordinates, and over all documents no axis is longer
+than another: vectors with large products agree with the point where it is largest. So coordinates
+are kept side by side for thousands of documents, 4 bits each; those of a point's largest
+coordinates are read and added up as 16-bit integers. The vectors that seem best, several times as
+many as are asked for, are then read whole.
+
+Lists of vectors by the nearest of some centroids (`ivf`) read less still, but miss more where
+hundreds of coordinates are of one length: what is near a point is then scattered over lists.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from likewise import notation
+from likewise.collection.pack import Arrays, Output, require
+from likewise.compiled import Bytes, Floats, Int, Ints, kernel
+from likewise.neighbours.coded import Coded, scan_rows
+
+# Coordinates are kept for so many rows at a time: what is added up stays in the nearest cache.
+TILE = 1 << 13
+_HALF = TILE // 2
+# A coordinate is one of 15 levels, the middle one nothing.
+_LARGEST, _NOTHING = 7, 8
+_LEVELS = (np.rint(np.arange(-128, 128) * (_LARGEST / 127)) + _NOTHING).astype(np.uint8)
+# Weights add up to no more than this, so that a sum of levels fits 16 bits.
+_WEIGHT = (1 << 15) // (_LARGEST + 1)
+# So many coordinates of a point are read, the largest, and so many times as many rows as are asked
+# for, and some more, are then read whole. Of half a million passages of text that found .994 of
+# the 200 nearest, of as many drawn documents .981, and of the ten nearest 1 and .995.
+_AXES = 64
+_TIMES, _SPARE = 4, 1200
+_STRIDE = 17
+
+Sums = NDArray[np.int16]
+
+
+@dataclass(frozen=True)
+class Tiles:
+    """Tiles of 4-bit columns, for vectors of any length; nothing is learnt."""
+
+    notation: ClassVar[str] = "tiles"
+
+    def __str__(self) -> str:
+        return notation.write(self)
+
+    def build(self, coded: Coded, *, seed: int = 0) -> TilesFinder | None:
+        """Index the vectors of a segment; those that are not of a byte a coordinate are scanned."""
+        return TilesFinder(coded) if coded.codes.dtype == np.int8 else None
+
+    def load(self, arrays: Arrays, coded: Coded) -> TilesFinder:
+        """Take what `save` put, for the same vectors."""
+        n, width = coded.codes.shape
+        require(arrays, str(self), tiles=(math.ceil(n / TILE) * width, _HALF))
+        return TilesFinder(coded, arrays["tiles"])
+
+
+class TilesFinder:
+    """An index of the vectors of a segment; safe to use from several threads.
+
+    `tiles` has a row for each tile and coordinate, one coordinate of a tile after the other: a byte
+    is the level of one vector of the tile's first half, and above it of one of the second.
+    """
+
+    def __init__(self, coded: Coded, tiles: Bytes | None = None) -> None:
+        self.coded = coded
+        if tiles is not None:
+            self.tiles = tiles
+
+    @cached_property
+    def tiles(self) -> Bytes:
+        """The levels of all coordinates, worked out where they were not loaded."""
+        none = np.empty((0, _HALF), np.uint8)
+        return np.concatenate([none, *(pack(codes) for codes in self._cut())])
+
+    def propose(self, point: Floats, n: int) -> Ints:
+        """Propose the n rows that seem to have the largest inner products, ascending."""
+        rows = self._likely(point, n)
+        scores = np.empty(len(rows), np.float32)
+        scan_rows(rows, self.coded.codes, self.coded.scales, point, scores)
+        return rows[_best(scores, n)]
+
+    def save(self, out: Output) -> None:
+        """Put the tiles, one after the other."""
+        with out.stream("tiles", np.uint8, _HALF) as tiles:
+            for codes in self._cut():
+                tiles.append(pack(codes))
+
+    def _cut(self) -> Iterator[NDArray[Any]]:
+        for first in range(0, len(self.coded.scales), TILE):
+            yield self.coded.codes[first : first + TILE]
+
+    def _likely(self, point: Floats, n: int) -> Ints:
+        """Give the rows, several times n, that seem best by some coordinates."""
+        wanted, n_rows = _TIMES * n + _SPARE, len(self.coded.scales)
+        if wanted >= n_rows:
+            return np.arange(n_rows)
+        axes, weights = weigh_axes(point)
+        scores = np.empty(n_rows, np.float32)
+        columns = self.tiles.reshape(-1)
+        scan_columns(columns, self.coded.scales, axes, weights, len(point), scores)
+        # A sample tells well enough how many are above a score.
+        rows = np.flatnonzero(scores >= _largest(scores[::_STRIDE], max(wanted // _STRIDE, 1)))
+        return rows if n <= len(rows) <= 2 * wanted else _best(scores, wanted)
+
+
+def pack(codes: NDArray[Any]) -> Bytes:
+    """Give the levels of a tile's rows, by coordinate; rows that it lacks are nothing."""
+    levels = np.full((TILE, codes.shape[1]), _NOTHING, np.uint8)
+    levels[: len(codes)] = _LEVELS[codes.astype(np.int16) + 128]
+    across = np.ascontiguousarray(levels.T)
+    return np.asarray(across[:, :_HALF] | across[:, _HALF:] << 4)
+
+
+def weigh_axes(point: Floats) -> tuple[Ints, Ints]:
+    """Choose the coordinates of a point that are read, and round them to whole weights."""
+    axes = np.sort(np.argsort(-np.abs(point), kind="stable")[:_AXES])
+    chosen = point[axes].astype(np.float64)
+    # Rounding adds half to each at most.
+    factor = (_WEIGHT - len(axes) / 2) / max(float(np.abs(chosen).sum()), 1e-300)
+    return axes, np.rint(chosen * factor).astype(np.int64)
+
+
+def _largest(scores: Floats, n: int) -> float:
+    """Give the n-th largest of scores."""
+    return float(np.partition(scores, len(scores) - n)[len(scores) - n])
+
+
+def _best(scores: Floats, n: int) -> Ints:
+    """Give the places of the n largest scores, ascending; of equals the first."""
+    if n >= len(scores):
+        return np.arange(len(scores))
+    least = _largest(scores, n)
+    above, equal = np.flatnonzero(scores > least), np.flatnonzero(scores == least)
+    return np.sort(np.concatenate([above, equal[: n - len(above)]]))
+
+
+@kernel
+def scan_columns(
+    columns: Bytes, scales: Floats, axes: Ints, weights: Ints, width: Int, out: Floats
+) -> None:
+    """Multiply every row with a point, by some coordinates.
+
+    Equals `out = (weights @ (levels[axes] - 8)) * scales`, levels by coordinate and row. On the
+    way sums may leave 16 bits, and come back: these are the integers modulo 2^16.
+    """
+    total = 0
+    for j in range(len(axes)):
+        total += weights[j]
+    sums = np.empty(TILE, np.int16)
+    for first in range(0, len(scales), TILE):
+        sums[:] = np.int16(-_NOTHING * total)
+        low, high = sums[:_HALF], sums[_HALF:]
+        start, whole = first // TILE * width * _HALF, len(axes) // 4 * 4
+        for j in range(0, whole, 4):
+            add_four(
+                columns[start + axes[j] * _HALF :][:_HALF],
+                columns[start + axes[j + 1] * _HALF :][:_HALF],
+                columns[start + axes[j + 2] * _HALF :][:_HALF],
+                columns[start + axes[j + 3] * _HALF :][:_HALF],
+                weights[j : j + 4].astype(np.int16),
+                low,
+                high,
+            )
+        for j in range(whole, len(axes)):
+            add_column(columns[start + axes[j] * _HALF :][:_HALF], np.int16(weights[j]), low, high)
+        scale_sums(sums, scales[first : first + TILE], out[first : first + TILE])
+
+
+@kernel
+def add_column(column: Bytes, weight: np.int16, low: Sums, high: Sums) -> None:
+    """Add one coordinate. Equals `low += weight * (column & 15); high += weight * (column >> 4)`.
+
+    Slices start at nothing, which is what lets the compiler take many at once.
+    """
+    for i in range(len(column)):
+        levels = column[i]
+        low[i] += weight * np.int16(levels & 15)
+        high[i] += weight * np.int16(levels >> 4)
+
+
+@kernel
+def add_four(a: Bytes, b: Bytes, c: Bytes, d: Bytes, weights: Sums, low: Sums, high: Sums) -> None:
+    """Add four coordinates, so that sums are read and written once.
+
+    Equals `add_column` of each.
+    """
+    wa, wb, wc, wd = weights[0], weights[1], weights[2], weights[3]
+    for i in range(len(a)):
+        first = wa * np.int16(a[i] & 15) + wb * np.int16(b[i] & 15)
+        low[i] += first + wc * np.int16(c[i] & 15) + wd * np.int16(d[i] & 15)
+        second = wa * np.int16(a[i] >> 4) + wb * np.int16(b[i] >> 4)
+        high[i] += second + wc * np.int16(c[i] >> 4) + wd * np.int16(d[i] >> 4)
+
+
+@kernel
+def scale_sums(sums: Sums, scales: Floats, out: Floats) -> None:
+    """Turn sums into scores. Equals `out = sums[: len(scales)] * scales`."""
+    for i in range(len(scales)):
+        out[i] = np.float32(sums[i]) * scales[i]

@@ -1,0 +1,165 @@
+"""One search over stored vectors: largest inner products, by scan or by a finder of a segment."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Iterator, Sequence
+
+import numpy as np
+
+from likewise.compiled import Bools, Doubles, Floats, Ints
+from likewise.neighbours.coded import LARGEST, Coded, decode, scan_points, scan_rows, score_points
+from likewise.neighbours.vector_finders import VectorFinder
+from likewise.records import Ranking
+
+# Where a mask leaves fewer than this share of a segment, its documents are scanned.
+_FEW = 0.05
+# Where it leaves fewer than this share, only these are read; more are not asked of a finder.
+_MOST = 0.5
+# So many standard deviations more are asked of a finder than a mask lets through on average.
+_SPARE = 2
+_SINGLE = np.finfo(np.float32)
+
+
+class VectorSearch:
+    """Finds the documents with the largest `scale · ⟨code, point⟩`; safe to use from threads.
+
+    `bases` is the number of each segment's first document. With no finders the answers are those of
+    the formula in double precision, however documents are cut into segments.
+    """
+
+    def __init__(
+        self,
+        segments: Sequence[Coded],
+        bases: Ints,
+        finders: Sequence[VectorFinder | None] = (),
+    ) -> None:
+        self._segments = list(segments)
+        self._bases = np.asarray(bases, np.int64)[: len(self._segments)]
+        self._finders = list(finders) or [None] * len(self._segments)
+        self._longest: dict[int, float] = {}
+
+    def nearest(
+        self, point: Doubles, n: int, masks: Sequence[Bools | None] | None = None
+    ) -> Ranking:
+        """Rank the n documents with the largest inner products among those of the masks; 0: all."""
+        docs = self.candidates(point, n, masks)
+        scores = self.scores(point, docs)
+        order = np.lexsort((docs, -scores))[: n or None]
+        return Ranking(docs[order], scores[order])
+
+    def scores(self, point: Doubles, docs: Ints) -> Doubles:
+        """Give the inner products of documents' vectors with a point."""
+        scores = np.empty(len(docs))
+        for places, rows, (codes, scales) in self._by_segment(docs):
+            part = np.empty(len(rows))
+            score_points(rows, codes, scales, point, part)
+            scores[places] = part
+        return scores
+
+    def rows(self, docs: Ints) -> Floats:
+        """Give the vectors of documents, decoded."""
+        width = self._segments[0].codes.shape[1] if self._segments else 0
+        out = np.empty((len(docs), width), np.float32)
+        for places, rows, (codes, scales) in self._by_segment(docs):
+            out[places] = decode(Coded(codes[rows], scales[rows]))
+        return out
+
+    def candidates(
+        self, point: Doubles, n: int, masks: Sequence[Bools | None] | None = None
+    ) -> Ints:
+        """Give documents, ascending, among which are the n nearest, as far as finders know."""
+        opened = [None] * len(self._segments) if masks is None else masks
+        if not 0 < n < sum(map(_n_open, self._segments, opened)):
+            rows = map(_open_rows, self._segments, opened)
+            return _joined(mine + base for mine, base in zip(rows, self._bases, strict=True))
+        # The order does not depend on a point's length, but single precision has its limits.
+        largest = float(np.abs(point).max(initial=0.0))
+        direction = (point / largest if largest > 0 else point).astype(np.float32)
+        found = [self._scan(i, direction, n, mask) for i, mask in enumerate(opened)]
+        scores = np.concatenate([mine for _, mine in found])
+        least = float(np.partition(scores, len(scores) - n)[len(scores) - n])
+        limit = least - max(self._error(i, direction) for i in range(len(found)))
+        # Numbers that are damaged, or beyond single precision, have no limit.
+        limit = max(limit, float(_SINGLE.min)) if math.isfinite(limit) else -math.inf
+        near = (np.flatnonzero(mine >= limit) for _, mine in found)
+        return _joined(
+            (places if rows is None else rows[places]) + base
+            for places, (rows, _), base in zip(near, found, self._bases, strict=True)
+        )
+
+    def _scan(
+        self, i: int, point: Floats, n: int, mask: Bools | None
+    ) -> tuple[Ints | None, Floats]:
+        """Give rows of a segment that may be near (None: all), and scores in single precision."""
+        codes, scales = self._segments[i]
+        rows = self._proposed(i, point, n, mask)
+        if rows is None and mask is not None and np.count_nonzero(mask) < _MOST * len(mask):
+            rows = np.flatnonzero(mask)
+        scores = np.empty(len(scales) if rows is None else len(rows), np.float32)
+        if rows is not None:
+            scan_rows(rows, codes, scales, point, scores)
+            return rows, scores
+        scan_points(codes, scales, point, scores)
+        if mask is None:
+            return None, scores
+        rows = np.flatnonzero(mask)
+        return rows, scores[rows]
+
+    def _proposed(self, i: int, point: Floats, n: int, mask: Bools | None) -> Ints | None:
+        """Give what a segment's finder proposes; None where a scan is better."""
+        finder, n_rows = self._finders[i], len(self._segments[i].scales)
+        n_open = _n_open(self._segments[i], mask)
+        if finder is None or n >= n_open or n_open < _FEW * n_rows or not point.any():
+            return None
+        share = n_open / n_rows
+        spare = _SPARE * math.sqrt(n * (1 - share)) + _SPARE**2 * (1 - share)
+        wanted = math.ceil((n + spare) / share)
+        if wanted > _MOST * n_rows:
+            return None
+        rows = np.unique(finder.propose(point, wanted))
+        rows = rows if mask is None else rows[mask[rows]]
+        # Of the nearest of all, those of the mask are its nearest if they are enough: it may leave
+        # few of what is near.
+        return rows if len(rows) >= n else None
+
+    def _error(self, i: int, point: Floats) -> float:
+        """Bound how far two scanned scores of a segment are from being compared rightly.
+
+        A sum of d products errs, in any order, by at most d times the unit roundoff (half of eps)
+        times both lengths (Higham 2002, 3.1), and twice more for the point's own rounding and the
+        scale. The other half of eps is for double precision, which has the last word.
+        """
+        codes, scales = self._segments[i]
+        if i not in self._longest:
+            # No code is larger than this; a row is no longer than if all were.
+            largest = float(LARGEST)
+            if codes.dtype != np.int8:
+                largest = max(float(codes.max(initial=0)), -float(codes.min(initial=0)))
+            length = largest * math.sqrt(codes.shape[1])
+            self._longest[i] = length * float(np.abs(scales).max(initial=0))
+        terms = len(point) + 2
+        length = self._longest[i] * float(np.linalg.norm(point.astype(np.float64)))
+        return 2 * terms * (float(_SINGLE.eps) * length + float(_SINGLE.tiny))
+
+    def _by_segment(self, docs: Ints) -> Iterator[tuple[Ints | slice, Ints, Coded]]:
+        """Give the places, rows and vectors of the documents of each segment."""
+        if len(self._segments) == 1:
+            yield slice(None), docs - self._bases[0], self._segments[0]
+            return
+        owners = np.searchsorted(self._bases, docs, "right") - 1
+        for i in np.unique(owners).tolist():
+            places = np.flatnonzero(owners == i)
+            yield places, docs[places] - self._bases[i], self._segments[i]
+
+
+def _n_open(segment: Coded, mask: Bools | None) -> int:
+    return len(segment.scales) if mask is None else int(np.count_nonzero(mask))
+
+
+def _open_rows(segment: Coded, mask: Bools | None) -> Ints:
+    return np.arange(len(segment.scales)) if mask is None else np.flatnonzero(mask)
+
+
+def _joined(found: Iterable[Ints]) -> Ints:
+    return np.concatenate([np.empty(0, np.int64), *found])

@@ -1,0 +1,111 @@
+"""A collection that is open while another handle changes it, as users see it."""
+
+from __future__ import annotations
+
+import gc
+import pickle
+import shutil
+
+import pytest
+
+import likewise as lw
+from likewise.collection.manifest import MANIFESTS
+from likewise.collection.writer import Writer
+from likewise.errors import CollectionError, UsageError
+
+from .stressing import ONE, THEMES, ask, begin, made
+
+CHANGES = {
+    "add": lambda c: c.add([made("new", 99)], resources=ONE),
+    "replace": lambda c: c.add([made("d1", 98)], replace=True, resources=ONE),
+    "delete": lambda c: c.delete(["d0", "d5"]),
+    "merge": lambda c: (c.delete("d2"), c.merge(resources=ONE)),
+    "fit": lambda c: c.fit("lsi(topics=2)", threads=1),
+    "fit another": lambda c: c.fit_vectors("vector", threads=1),
+    "drop": lambda c: (c.drop_model("lsi"), c.drop_model("klsa")),
+    "graph": lambda c: c.make_term_graph(within="document", threads=1),
+    "drop graph": lambda c: c.drop_term_graph("graph"),
+    "tune": lambda c: c.tune(c.judgements(same="theme"), model="lsi"),
+    "overwrite": lambda c: lw.index([made("d1", 5)], to=c.folder, overwrite=True, model=None),
+}
+
+
+@pytest.fixture(scope="module")
+def kept(tmp_path_factory):
+    """A collection with a graph, and all that it answers."""
+    folder = tmp_path_factory.mktemp("beside") / "collection"
+    begin(folder)
+    with lw.open(folder) as c:
+        c.make_term_graph(threads=1)
+        return folder, ask(c, 1)
+
+
+@pytest.fixture
+def folder(kept, tmp_path):
+    shutil.copytree(kept[0], tmp_path / "collection")
+    return tmp_path / "collection"
+
+
+def generations(folder):
+    return sorted(int(path.stem) for path in (folder / MANIFESTS).iterdir())
+
+
+@pytest.mark.parametrize("change", CHANGES)
+@pytest.mark.parametrize("asked", [False, True], ids=["unasked", "asked"])
+def test_an_open_collection_stays_as_it_was(kept, folder, change, asked):
+    with lw.open(folder) as old, lw.open(folder) as other:
+        if asked:
+            assert ask(old, 1) == kept[1]
+        CHANGES[change](other)
+        assert ask(old, 1) == kept[1]
+        copy = pickle.loads(pickle.dumps(old))
+        assert copy.snapshot.manifest == old.snapshot.manifest
+        assert ask(copy, 1) == kept[1]
+        copy.close()
+
+
+def test_a_collection_that_is_refreshed_lets_go_without_the_garbage_collector(folder):
+    """Whatever was made of the generation before: models, rankers, graphs of terms."""
+    gc.collect()
+    gc.disable()
+    try:
+        with lw.open(folder) as old, lw.open(folder) as other:
+            first = old.snapshot.manifest.generation
+            ask(old, 1)
+            other.delete(["d0"])
+            assert first in generations(folder)
+            old.refresh()
+            with Writer(folder):
+                pass
+            assert generations(folder) == [first + 1]
+            assert "d0" not in old
+    finally:
+        gc.enable()
+
+
+def test_a_generation_that_is_gone_cannot_be_unpickled(folder):
+    with lw.open(folder) as c:
+        sent = pickle.dumps(c)
+    lw.open(folder).delete(["d0"])
+    with pytest.raises(CollectionError, match="is gone"):
+        pickle.loads(sent)
+
+
+def test_what_is_closed_is_let_go(folder):
+    with lw.open(folder) as c:
+        ask(c, 1)
+        first = c.snapshot.manifest.generation
+    with lw.open(folder) as other:
+        other.delete(["d0"])
+        assert generations(folder) == [first + 1]
+
+
+def test_a_dropped_model_is_missed_after_a_refresh(folder):
+    with lw.open(folder) as old, lw.open(folder) as other:
+        old.like("d1")
+        other.drop_model("lsi")
+        old.like("d1", method="halves(model=lsi)")
+        old.refresh()
+        with pytest.raises(UsageError, match="has no model"):
+            old.like("d1", method="halves(model=lsi)")
+        assert old.search(THEMES["heat"], k=3)

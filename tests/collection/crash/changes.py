@@ -1,0 +1,178 @@
+"""The changes of a collection that are cut off, one a line of `CHANGES`.
+
+`strays` is all that the harness knows of a collection's files.
+"""
+
+from __future__ import annotations
+
+import random
+import shutil
+from pathlib import Path
+
+import orjson
+from crash.change import Change
+from plain_model import made, state
+
+import likewise
+from likewise.app.upgrading import upgrade
+from likewise.collection.build import Resources
+from likewise.collection.copying import copy_collection
+from likewise.collection.format1 import Format1
+from likewise.collection.generations import DATA, WORK
+from likewise.collection.locks import NAME as LOCK
+from likewise.collection.manifest import MANIFESTS, POINTER, manifest_path
+from likewise.collection.snapshot import open_snapshot
+from likewise.collection.writer import Writer, build
+from likewise.errors import FormatError
+from likewise.records import Document
+
+OLD = Path(__file__).parents[1] / "format-1"
+RESOURCES = Resources(threads=1)
+DOCUMENTS = [made(random.Random(seed), f"d{seed}") for seed in range(20)]
+AGAIN = [made(random.Random(seed), f"d{seed - 100}") for seed in (103, 109, 117)]
+NEXT = Document("next", text="alpha and omega")
+
+
+def begin(folder: Path) -> None:
+    """Make a collection of two segments, of which one has deleted documents."""
+    build(folder, DOCUMENTS[:8], resources=RESOURCES)
+    with Writer(folder) as writer:
+        writer.add(DOCUMENTS[8:12], resources=RESOURCES)
+        writer.delete(["d1", "d5"])
+
+
+def look(folder: Path):
+    """Tell what the collection holds and answers, from files that are all whole."""
+    collection = likewise.open(folder)
+    collection.snapshot.check()
+    info = collection.info()
+    answers = collection.search("alpha running café", method="bm25")
+    return state(collection.snapshot) | {
+        "models": [info["models"], info["kernels"], info["graphs"]],
+        "answers": [(answer.doc_id, answer.score) for answer in answers],
+    }
+
+
+def go_on(folder: Path) -> None:
+    """Add a document."""
+    with Writer(folder) as writer:
+        writer.add([NEXT], resources=RESOURCES)
+    assert likewise.open(folder)[NEXT.id] == NEXT
+
+
+def strays(folder: Path) -> list[str]:
+    """List what lies in a collection's folder and is not named by its state."""
+    snapshot = open_snapshot(folder)
+    manifest = snapshot.manifest
+    snapshot.close()
+    named = {folder / name for name in (POINTER, LOCK, DATA, MANIFESTS, WORK)}
+    named |= {folder / DATA / entry.file for entry in manifest.files()}
+    named.add(manifest_path(folder, manifest.generation))
+    return sorted(str(path.relative_to(folder)) for path in set(folder.rglob("*")) - named)
+
+
+def changing(make, begin=begin) -> Change:
+    """A change that a function makes to the collection in a folder."""
+    return Change(begin, make, look, go_on, strays)
+
+
+def writing(make, begin=begin) -> Change:
+    """A change that a function makes by a writer."""
+
+    def make_by_writer(folder: Path) -> None:
+        with Writer(folder) as writer:
+            make(writer)
+
+    return changing(make_by_writer, begin)
+
+
+def begin_fitted(folder: Path) -> None:
+    """Make a collection with a model."""
+    begin(folder)
+    likewise.open(folder).fit("lsi(topics=2)", threads=1)
+
+
+def begin_old(folder: Path) -> None:
+    """Lay out a collection of format 1."""
+    shutil.copytree(OLD, folder, dirs_exist_ok=True)
+
+
+def look_at_either(folder: Path):
+    """Tell what a collection holds; of one of format 1 only whether it is as it was."""
+    try:
+        return look(folder)
+    except FormatError:
+        whole = Format1(folder)
+        return {"format": 1, "documents": [*whole.documents()], "terms": whole.terms().all()}
+
+
+def upgrade_and_go_on(folder: Path) -> None:
+    """Upgrade what is still of format 1, and add a document."""
+    if read_version(folder) == 1:
+        upgrade(folder, resources=RESOURCES)
+    go_on(folder)
+
+
+def read_version(folder: Path) -> int:
+    """Read the format of a collection."""
+    version: int = orjson.loads((folder / POINTER).read_bytes())["version"]
+    return version
+
+
+def begin_copied(folder: Path) -> None:
+    """Make a collection beside the place for its copy."""
+    begin(folder / "one")
+
+
+def look_at_both(folder: Path):
+    """Tell what a collection and its copy hold."""
+    there = (folder / "other").exists()
+    return look(folder / "one"), look(folder / "other") if there else None
+
+
+def copy_again(folder: Path) -> None:
+    """Copy the collection unless it was."""
+    if not (folder / "other").exists():
+        copy_collection(folder / "one", folder / "other")
+
+
+def strays_of_both(folder: Path) -> list[str]:
+    """List what belongs to neither the collection nor its copy."""
+    found = [path.name for path in folder.iterdir() if path.name not in ("one", "other")]
+    return found + strays(folder / "one") + strays(folder / "other")
+
+
+CHANGES = {
+    "add": writing(lambda writer: writer.add(DOCUMENTS[12:], resources=RESOURCES)),
+    "replace": writing(lambda writer: writer.add(AGAIN, replace=True, resources=RESOURCES)),
+    "delete": writing(lambda writer: writer.delete(["d2", "d9", "d10"])),
+    "merge": writing(lambda writer: writer.merge(resources=RESOURCES)),
+    "fit": changing(lambda folder: likewise.open(folder).fit("lsi(topics=2)", threads=1)),
+    "upgrade": Change(
+        begin_old,
+        lambda folder: upgrade(folder, resources=RESOURCES),
+        look_at_either,
+        upgrade_and_go_on,
+        strays,
+    ),
+    "overwrite": changing(
+        lambda folder: build(folder, DOCUMENTS[5:], overwrite=True, resources=RESOURCES)
+    ),
+    "drop": changing(lambda folder: likewise.open(folder).drop_model("lsi"), begin_fitted),
+    "add with a model": changing(
+        lambda folder: likewise.open(folder).add(DOCUMENTS[12:], resources=RESOURCES), begin_fitted
+    ),
+    "merge with a model": changing(
+        lambda folder: likewise.open(folder).merge(resources=RESOURCES), begin_fitted
+    ),
+    "graph": changing(lambda folder: likewise.open(folder).make_term_graph(threads=1)),
+    "copy": Change(
+        begin_copied,
+        lambda folder: copy_collection(folder / "one", folder / "other"),
+        look_at_both,
+        copy_again,
+        strays_of_both,
+    ),
+}
+# The others are tried at every call only, by make test-long.
+SHORT = ("add", "replace", "delete", "merge", "fit", "upgrade")

@@ -1,0 +1,185 @@
+"""A process that asks damaged collections, each in a child; run as a script.
+
+It loads and compiles everything once. Each line of its input is a request: the file in which a byte
+is changed, where and how. It is answered by a line: what every question came to, or which signal
+killed the child.
+"""
+
+from __future__ import annotations
+
+import gc
+import json
+import os
+import random
+import shutil
+import signal
+import sys
+import traceback
+from pathlib import Path
+
+import likewise as lw
+from likewise.collection.build import Resources
+from likewise.errors import LikewiseError
+
+ONE = Resources(threads=1)
+THEMES = ["wing flutter panel lift", "heat transfer film flame", "zebra okapi gnu herd"]
+# No question takes a tenth of this; one that never ends must not stop the tests.
+LONGEST_SECONDS = 60
+
+
+def made(i):
+    rng = random.Random(i)
+    words = [*THEMES[i % 3].split(), "study", "flow", "café"]
+    text = ". ".join(" ".join(rng.choices(words, k=6)) for _ in range(3))
+    # Counts beyond a byte stand elsewhere.
+    text += " gnu" * 300 if i == 2 else ""
+    vector = [round(rng.gauss(i % 3 == j, 0.2), 2) for j in range(3)]
+    fields = {"year": 1950 + i, "theme": words[0], "vector": vector}
+    return {"id": f"d{i}", "title": " ".join(words[:2]) if i % 2 else "", "text": text, **fields}
+
+
+def begin(folder):
+    """Make a collection of two segments with models, a graph and deleted documents."""
+    documents = [made(i) for i in range(40)]
+    c = lw.index(
+        documents[:30], to=folder, model="lsi(topics=3)", smooth="klsa(axes=3)", resources=ONE
+    )
+    c.add(documents[30:], resources=ONE)
+    c.fit("lda(topics=2,sweeps=2,samples=1)", threads=1)
+    c.fit_vectors("vector", threads=1)
+    c.make_term_graph(threads=1)
+    c.delete(["d3", "d31"])
+    c.close()
+
+
+def searched(c):
+    return [[one.doc_id, one.score, one.title] for one in c.search("wing flame okapi", k=4)]
+
+
+def filtered(c):
+    found = c.search("study flow", k=4, method="ql", where=["year>=1960", "theme=wing"])
+    return [[one.doc_id, one.score] for one in found]
+
+
+def liked(name):
+    def ask(c):
+        found = c.like("d5", k=4, method=f"halves(model={name})", explained=True)
+        return [[one.doc_id, one.score] for one in found]
+
+    return ask
+
+
+def smoothed(c):
+    found = c.search("heat film", k=4, method="bm25", smooth="klsa")
+    return [[one.doc_id, one.score] for one in found]
+
+
+def related(c):
+    return [str(one) for one in c.related("wing heat", 3, graph="graph")]
+
+
+def shown(c):
+    return [[str(c[f"d{i}"]), c.snapshot.sentences(c.snapshot.find_doc(f"d{i}"))] for i in (0, 33)]
+
+
+def near(c):
+    return [[one.doc_id, one.score] for one in c.neighbours("d8", k=3, near="near(model=lda)")]
+
+
+def merged(c):
+    c.merge(resources=ONE)
+    return [*searched(c), *liked("lsi")(c), *related(c)]
+
+
+def checked(c):
+    c.snapshot.check()
+
+
+ASKED = {
+    "search": searched,
+    "filter": filtered,
+    "like lsi": liked("lsi"),
+    "like lda": liked("lda"),
+    "like vectors": liked("vectors"),
+    "near": near,
+    "smooth": smoothed,
+    "related": related,
+    "show": shown,
+    "check": checked,
+    "merge": merged,
+}
+
+
+def told(make):
+    """What came of it: an answer, an error of ours, or a fault."""
+    try:
+        return ["answer", json.loads(json.dumps(make()))]
+    except LikewiseError as error:
+        return ["error", str(error)]
+    except BaseException:
+        return ["fault", traceback.format_exc()]
+
+
+def ask(folder, *, merge=True):
+    """Ask everything of a collection."""
+    opened = []
+    out = {"open": told(lambda: opened.append(lw.open(folder)))}
+    for name, question in ASKED.items() if opened else ():
+        if merge or question is not merged:
+            out[name] = told(lambda: question(opened[0]))  # noqa: B023
+    return out
+
+
+def copy(whole, folder, request):
+    """Link all files, but for the one that is damaged."""
+    for path in whole.rglob("*"):
+        to = folder / path.relative_to(whole)
+        if path.is_dir():
+            to.mkdir(parents=True, exist_ok=True)
+        elif path.name != "lock":
+            to.parent.mkdir(parents=True, exist_ok=True)
+            os.link(path, to)
+    if request:
+        damaged = folder / request["file"]
+        data = bytearray(damaged.read_bytes())
+        data[request["at"]] ^= request["by"]
+        damaged.unlink()
+        damaged.write_bytes(data)
+
+
+def ask_in_child(whole, folder, request):
+    """Ask a damaged copy in a child; tell what came of it."""
+    copy(whole, folder, request)
+    mine, its = os.pipe()
+    child = os.fork()
+    if not child:
+        signal.alarm(LONGEST_SECONDS)
+        with open(its, "w") as to:
+            json.dump(ask(folder, merge=request["merge"]), to)
+        os._exit(0)
+    os.close(its)
+    with open(mine) as come:
+        outcome = come.read()
+    _, status = os.waitpid(child, 0)
+    shutil.rmtree(folder)
+    if os.WIFSIGNALED(status):
+        return {"signal": os.WTERMSIG(status)}
+    return json.loads(outcome)
+
+
+def main():
+    whole, folder = map(Path, sys.argv[1:])
+    # Nothing here is about a loss of power.
+    os.fsync = lambda handle: None
+    copy(whole, folder, None)
+    print(json.dumps(ask(folder)), flush=True)
+    shutil.rmtree(folder)
+    gc.collect()
+    # Else every child copies the memory of all objects when it collects garbage.
+    gc.freeze()
+    for line in sys.stdin:
+        print(json.dumps(ask_in_child(whole, folder, json.loads(line))), flush=True)
+
+
+if __name__ == "__main__":
+    main()

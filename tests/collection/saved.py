@@ -1,0 +1,262 @@
+"""What a saved collection must answer, asked through the library alone, whatever its format."""
+
+from __future__ import annotations
+
+import json
+import math
+import tarfile
+from hashlib import blake2b
+from pathlib import Path
+
+import likewise as lw
+
+SAVED = Path(__file__).parent / "format-1-saved"
+NAMES = ("full", "odd", "empty")
+
+METHODS = ("bm25", "ql", "ql-jm", "tfidf")
+ALL = 10_000
+DECOMPOSED = "decomposed by "
+# Scores are added up in double precision; what is left of a document's words in single, where
+# processors round differently.
+_RELATIVE, _NONE, _SINGLE = 1e-6, 1e-9, 1e-5
+
+
+def unpack(name, to):
+    """Unpack a saved collection into a new folder, and give that."""
+    folder = to / f"{name}.lw"
+    with tarfile.open(SAVED / f"{name}.tar.xz") as archive:
+        archive.extractall(folder, filter="data")
+    return folder
+
+
+def read_expected(name):
+    """The questions that were asked of a saved collection, and its answers."""
+    expected = json.loads((SAVED / f"{name}.json").read_text("utf-8"))
+    return expected["questions"], expected["answers"]
+
+
+def ask(folder, questions):
+    """Ask a collection all that there is to ask: plain values, as JSON has them.
+
+    Questions are `queries`, `ids` of documents, `texts` from outside, `filters` with a query
+    that all documents match, and `terms` by the name of a term graph.
+    """
+    c = lw.open(folder)
+    info = c.info()
+    answers = {
+        "documents": [_document(document) for document in c],
+        "statistics": _statistics(info),
+        "filters": _filters(c, questions),
+        "models": {name: _model(c, name) for name in info["models"]},
+        "kernels": {name: _kernel(c, name) for name in info["kernels"]},
+        "graphs": {name: _graph(c, name) for name in info["graphs"]},
+        "search": {query: _search(c, query, info["kernels"]) for query in questions["queries"]},
+        "documents in hand": {
+            doc_id: _in_hand(c, doc_id, info["models"]) for doc_id in questions["ids"]
+        },
+        "texts in hand": {text: _text_in_hand(c, text, info) for text in questions["texts"]},
+        "terms": {
+            graph: {text: _terms(c, graph, text) for text in texts}
+            for graph, texts in questions["terms"].items()
+        },
+    }
+    return json.loads(json.dumps(answers))
+
+
+def differences(found, expected, at="answers"):
+    """Where answers are not those that were expected; numbers may differ by rounding."""
+    if isinstance(found, dict) and isinstance(expected, dict):
+        missing = [f"{at} [{key!r}]: missing" for key in expected if key not in found]
+        new = [f"{at} [{key!r}]: not expected" for key in found if key not in expected]
+        inside = [
+            line
+            for key in expected
+            if key in found
+            for line in differences(found[key], expected[key], f"{at} [{key!r}]")
+        ]
+        return missing + new + inside
+    if isinstance(found, list) and isinstance(expected, list) and len(found) == len(expected):
+        if is_ranking(expected):
+            found = reordered(found, expected)
+        pairs = enumerate(zip(found, expected, strict=True))
+        return [line for i, (a, b) in pairs for line in differences(a, b, f"{at} [{i}]")]
+    same = found == expected and type(found) is type(expected)
+    if isinstance(found, float) and isinstance(expected, float):
+        same = is_close(found, expected, absolute=_SINGLE if DECOMPOSED in at else _NONE)
+    return [] if same else [f"{at}: {found!r}, expected {expected!r}"]
+
+
+def is_close(a, b, absolute=_NONE):
+    """Whether two numbers are the same but for rounding."""
+    return math.isclose(a, b, rel_tol=_RELATIVE, abs_tol=absolute)
+
+
+def is_ranking(values):
+    """Whether values are names with scores, the best first."""
+    return all(
+        isinstance(value, list) and [*map(type, value[:2])] == [str, float] for value in values
+    )
+
+
+def reordered(found, expected):
+    """A ranking in the expected order as far as rounding may have turned it."""
+    places = {name: i for i, (name, *_) in enumerate(expected)}
+    out = list(found)
+    for i in range(len(out)):
+        j = i
+        while (
+            j
+            and is_close(out[j][1], out[j - 1][1])
+            and places.get(out[j][0], len(out)) < places.get(out[j - 1][0], len(out))
+        ):
+            out[j - 1], out[j] = out[j], out[j - 1]
+            j -= 1
+    return out
+
+
+# What is stored
+
+
+def _document(document):
+    return {
+        "id": document.id,
+        "title": document.title,
+        "text": blake2b(document.text.encode(), digest_size=8).hexdigest(),
+        "fields": dict(document.fields),
+        "place": document.place,
+    }
+
+
+def _statistics(info):
+    """All but what depends on how the same documents are laid out in files."""
+    laid_out = ("folder", "format", "generation", "bytes", "bytes_by_kind", "segments", "deleted")
+    laid_out += ("terms", "defaults", "keeps", "leases", "older_generations", "unfinished")
+    return {name: value for name, value in info.items() if name not in laid_out}
+
+
+def _filters(c, questions):
+    found = {}
+    for condition in questions["filters"]:
+        answers = c.search(questions["everywhere"], method="bm25", where=condition, k=ALL)
+        found[condition] = sorted(answer.doc_id for answer in answers)
+    return found
+
+
+def _model(c, name):
+    model = c.model(name)
+    weights = c.halves(name).weights
+    return {
+        "name": model.name,
+        "kind": model.kind,
+        "topics": model.n_topics,
+        "labels": list(getattr(model, "labels", ())),
+        "terms": len(model.vocabulary),
+        "documents": model.vocabulary.n_docs,
+        "settings": dict(model.settings),
+        "history": [dict(note) for note in model.history],
+        "weights": [weights.points, weights.words, weights.chosen],
+    }
+
+
+def _kernel(c, name):
+    space = c.rows(name).stored.space
+    return {
+        "name": space.name,
+        "kind": "kernel",  # as format 1 called it
+        "axes": space.n_axes,
+        "settings": dict(space.settings),
+        "history": [dict(note) for note in space.history],
+    }
+
+
+def _graph(c, name):
+    graph = c.term_graph(name)
+    nodes, settings, counted = graph.stored.nodes, graph.stored.settings, graph.stored.counted
+    freqs = dict(zip(graph.names(range(len(graph))), counted.doc_freqs.tolist(), strict=True))
+    return {
+        "kind": nodes.kind,
+        "within": settings.within,
+        "filters": str(settings.filters),
+        "origin": settings.names,
+        "left_out": list(nodes.left_out),
+        "merged": [list(pair) for pair in nodes.merged],
+        "documents": counted.n_docs,
+        "document_frequencies": freqs,
+        "pairs": len(counted.pairs.columns),
+    }
+
+
+# What is answered
+
+
+def _ranked(answers):
+    return [[answer.doc_id, answer.score] for answer in answers]
+
+
+def _explained(answers):
+    """The best answer with all parts of its score, by name: their order is that of rounding."""
+    return {answer.doc_id: dict(answer.explanation) for answer in answers[:1]}
+
+
+def _search(c, query, kernels):
+    found = {"default": _ranked(c.search(query))}
+    found["default, explained"] = _explained(c.search(query, explained=True))
+    for method in METHODS:
+        found[method] = _ranked(c.search(query, method=method))
+    for kernel in kernels:
+        smooth = f"klsa(model={kernel})"
+        found[smooth] = _ranked(c.search(query, method="bm25", smooth=smooth))
+    return found
+
+
+def _in_hand(c, doc_id, models):
+    found = {}
+    if models:
+        found["like"] = _ranked(c.like(doc_id))
+        found["like, explained"] = _explained(c.like(doc_id, explained=True))
+        found["neighbours"] = _ranked(c.neighbours(doc_id))
+    for model in models:
+        for method in ("halves", "eq4"):
+            named = f"{method}(model={model})"
+            found[named] = _ranked(c.like(doc_id, method=named))
+        near = f"near(model={model})"
+        found[near] = _ranked(c.neighbours(doc_id, near=near))
+        found[f"{DECOMPOSED}{model}"] = _decomposed(c, doc_id, model)
+    return found
+
+
+def _decomposed(c, doc_id, model):
+    triples = c.decompose(doc_id, model=model, words=ALL)
+    own = zip(c.snapshot.terms(triples.terms), triples.weights.tolist(), strict=True)
+    return {
+        "topics": triples.topics[0].tolist(),
+        "own": dict(own),
+        "shares": triples.shares[0].tolist(),
+    }
+
+
+def _text_in_hand(c, text, info):
+    found = {}
+    for model in info["models"]:
+        named = f"halves(model={model})"
+        found[named] = _ranked(c.like(text=text, method=named))
+        made = c.decompose_text(text, model=model, words=ALL)
+        found[f"{DECOMPOSED}{model}"] = {
+            "shares": list(made.shares),
+            "topics": [[part.number, part.label, part.share] for part in made.topics],
+            "own": {word.word: word.weight for word in made.own},
+        }
+    return found
+
+
+def _terms(c, graph, text):
+    related = c.related(text, k=8, graph=graph)
+    between = c.distance(text, related[0].name, graph=graph)
+    return {
+        "related": [[one.name, one.similarity] for one in related],
+        "through": {one.name: {link.name: link.part for link in one.through} for one in related},
+        "distance": [between.similarity, between.distance, between.cosine],
+        "predicted": [
+            [one.name, one.score, one.share] for one in c.predict_terms(text, k=8, graph=graph)
+        ],
+    }

@@ -1,0 +1,159 @@
+from __future__ import annotations
+
+import datetime
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from likewise.collection.cards import AT_ONCE, LEAD, Card, Cards, CardsWriter
+from likewise.collection.documents import plain
+from likewise.collection.pack import Memory
+from likewise.collection.snapshot import open_snapshot
+from likewise.collection.writer import Writer, build
+from likewise.errors import DamagedError
+from likewise.records import Document
+
+VALUES = st.recursive(
+    st.none()
+    | st.booleans()
+    | st.integers()
+    | st.integers(2**63, 2**70)
+    | st.floats()
+    | st.text(max_size=300)
+    | st.text(st.characters(categories=["Cs", "Lu"]), max_size=3)
+    | st.sampled_from([datetime.date(2024, 5, 6), np.float32(0.5), 10**999, b"bytes"]),
+    lambda inner: (
+        st.lists(inner, max_size=20) | st.dictionaries(st.text(max_size=3), inner, max_size=3)
+    ),
+    max_leaves=6,
+)
+TEXT = st.text(st.characters(), max_size=20) | st.text(max_size=200)
+DOCUMENTS = st.lists(
+    st.builds(Document, TEXT, TEXT, TEXT, st.dictionaries(TEXT, VALUES, max_size=3)), max_size=20
+)
+
+
+def stored(documents, step=7):
+    out = Memory()
+    writer = CardsWriter(out)
+    for first in range(0, len(documents), step):
+        writer.append(documents[first : first + step])
+    writer.close()
+    assert writer.size == len(out["cards"]) == out["cards.offsets"][-1]
+    return Cards(out["cards"], out["cards.offsets"], "the file")
+
+
+def read(cards, doc):
+    first, found = cards.frame(doc)
+    assert first <= doc < first + len(found) <= first + AT_ONCE
+    return found[doc - first]
+
+
+@settings(max_examples=50)
+@given(DOCUMENTS)
+def test_cards_are_what_documents_have(documents):
+    cards = stored(documents)
+    for doc, document in enumerate(documents):
+        as_read = Document(**plain(document._asdict()))
+        card = read(cards, doc)
+        assert card.title == as_read.title
+        assert card.lead == ("" if document.title else plain(document.text[:LEAD]))
+        if card.complete:
+            assert card.fields == as_read.fields
+        else:
+            assert card.fields.items() <= as_read.fields.items()
+
+
+def test_what_is_long_is_read_from_the_document():
+    shown = {"short": "x" * 256, "list": list(range(16)), "none": None, "number": 2.5}
+    assert read(stored([Document("a", fields=shown)]), 0) == Card("", "", shown, True)
+    for value in ("x" * 257, list(range(17)), ["x" * 257], {}, [[]], [{"a": 1}], np.arange(3)):
+        card = read(stored([Document("a", "title", fields=shown | {"more": value})]), 0)
+        assert card == Card("title", "", shown, False)
+
+
+def test_leads_stand_for_titles():
+    documents = [
+        Document("a", "title", "text"),
+        Document("b", "", "text"),
+        Document("c", "", "é" * 200),
+        Document("d", "", "\ud800" + "x" * LEAD),
+        Document("e"),
+    ]
+    cards = stored(documents)
+    found = [read(cards, doc)[:2] for doc in range(5)]
+    assert found[:3] == [("title", ""), ("", "text"), ("", "é" * LEAD)]
+    assert found[3:] == [("", "?" + "x" * (LEAD - 1)), ("", "")]
+
+
+@pytest.mark.parametrize("n", [0, 1, 15, 16, 17, 32, 33])
+def test_frames_of_sixteen(n):
+    documents = [Document(str(i), f"title {i}") for i in range(n)]
+    for step in (1, 5, 100):
+        cards = stored(documents, step)
+        assert len(cards._offsets) == -(-n // AT_ONCE) + 1
+        assert [read(cards, doc).title for doc in range(n)] == [d.title for d in documents]
+
+
+def test_every_flipped_bit_is_found_or_harmless():
+    documents = [Document(str(i), f"title {i}", fields={"n": i}) for i in range(20)]
+    cards = stored(documents)
+    right = [read(cards, doc) for doc in range(20)]
+    n_found = 0
+    for bit in range(8 * len(cards._cards)):
+        cards._cards[bit // 8] ^= 1 << bit % 8
+        for doc in (0, 15, 16, 19):
+            try:
+                assert read(cards, doc) == right[doc]
+            except DamagedError as error:
+                n_found += "the file: cards: " in str(error)
+        cards._cards[bit // 8] ^= 1 << bit % 8
+    # Each bit is in one of the two frames, of which two documents were asked for.
+    assert n_found > 2 * 7 * len(cards._cards)
+
+
+def test_a_frame_of_fewer_cards():
+    cards = stored([Document(str(i)) for i in range(20)])
+    short = Cards(cards._cards[int(cards._offsets[1]) :], cards._offsets * 0, "the file")
+    short._offsets[1:] = len(short._cards)
+    assert len(short.frame(3)[1]) == 4
+    with pytest.raises(DamagedError, match="the file: cards: 4 in a frame"):
+        short.frame(4)
+
+
+ODD = [
+    Document("a", "Title", "text", {"long": "x" * 300, "n": 1}),
+    Document("b", "", "text " * 100, {"list": [1, "x", None], "deep": {"a": {"b": [1]}}}),
+    Document("c", "\ud800", "", {"\ud800": 2**70, "inf": float("inf"), "tuple": (1, 2)}),
+    Document("d", "T" * 5000, "", {"date": datetime.date(2024, 5, 6), 5: np.int64(3)}),
+    Document("e"),
+]
+
+
+@pytest.mark.parametrize("merged", [False, True])
+def test_cards_of_a_collection_are_those_of_its_documents(folder, merged):
+    build(folder, ODD[:2])
+    with Writer(folder) as writer:
+        writer.add([*ODD[2:], Document("gone", "gone")])
+        writer.delete(["gone"])
+        if merged:
+            writer.merge()
+    snapshot = open_snapshot(folder)
+    docs = snapshot.find_docs(["e", "a", "c", "d", "b", "a"])
+    for doc, card in zip(docs.tolist(), snapshot.cards(docs), strict=True):
+        document = snapshot.document(doc)
+        assert (card.title, card.fields) == (document.title, document.fields)
+        assert card.lead == ("" if document.title else document.text[:LEAD])
+    assert snapshot.cards(np.empty(0, np.int64)) == []
+
+
+def test_nesting_without_end(folder):
+    value = []
+    for _ in range(900):
+        value = [value]
+    build(folder, [Document("a", fields={"deep": value, "list": [value]})])
+    snapshot = open_snapshot(folder)
+    [card] = snapshot.cards(np.array([0]))
+    assert card.fields == snapshot.document(0).fields
