@@ -1,6 +1,8 @@
 from __future__ import annotations
 
+import os
 import sys
+import tempfile
 from pathlib import Path
 
 import pytest
@@ -26,3 +28,11 @@ def small_blocks(monkeypatch):
     """Make batches and compressed blocks so small that a few documents fill several."""
     monkeypatch.setattr("likewise.collection.build._BATCH_DOCS", 3)
     monkeypatch.setattr("likewise.collection.documents._BLOCK_BYTES", 300)
+
+
+@pytest.fixture(scope="module")
+def room():
+    """A folder for many short-lived files, in memory where that can be had."""
+    memory = "/dev/shm" if os.access("/dev/shm", os.W_OK) else None
+    with tempfile.TemporaryDirectory(dir=memory) as name:
+        yield Path(name)

@@ -1,8 +1,9 @@
-"""A process that asks damaged collections, each in a child; run as a script.
+"""A process that asks damaged collections, some in each child; run as a script.
 
-It loads and compiles everything once. Each line of its input is a request: the file in which a byte
-is changed, where and how. It is answered by a line: what every question came to, or which signal
-killed the child.
+It loads and compiles everything once. Each line of its input is a request: a list of changed bytes,
+each with its file, where and how. For each byte a line is given back: what every question came to,
+or how the child ended. A child asks one damaged copy after another, each in a folder of
+its own that it opens anew; those that it has left when it is killed are asked by the next.
 """
 
 from __future__ import annotations
@@ -127,6 +128,8 @@ def ask(folder, *, merge=True):
     for name, question in ASKED.items() if opened else ():
         if merge or question is not merged:
             out[name] = told(lambda: question(opened[0]))  # noqa: B023
+    if opened:
+        opened[0].close()
     return out
 
 
@@ -147,24 +150,45 @@ def copy(whole, folder, request):
         damaged.write_bytes(data)
 
 
-def ask_in_child(whole, folder, request):
-    """Ask a damaged copy in a child; tell what came of it."""
-    copy(whole, folder, request)
+def ask_one_by_one(whole, folder, flips, to):
+    """Ask damaged copies, and write what came of each before the next is made."""
+    for n, flip in enumerate(flips):
+        signal.alarm(LONGEST_SECONDS)
+        # Nothing that is remembered by its path can be taken for another's.
+        damaged = folder / str(n)
+        copy(whole, damaged, flip)
+        to.write(json.dumps(ask(damaged, merge=flip["merge"])) + "\n")
+        to.flush()
+        shutil.rmtree(damaged)
+
+
+def ask_in_child(whole, folder, flips):
+    """Ask damaged copies in a child; give what came of them until it ended."""
     mine, its = os.pipe()
     child = os.fork()
     if not child:
-        signal.alarm(LONGEST_SECONDS)
-        with open(its, "w") as to:
-            json.dump(ask(folder, merge=request["merge"]), to)
-        os._exit(0)
+        try:
+            with open(its, "w") as to:
+                ask_one_by_one(whole, folder, flips, to)
+            os._exit(0)
+        finally:
+            os._exit(1)
     os.close(its)
     with open(mine) as come:
-        outcome = come.read()
+        outcomes = [json.loads(line) for line in come if line.endswith("\n")]
     _, status = os.waitpid(child, 0)
-    shutil.rmtree(folder)
-    if os.WIFSIGNALED(status):
-        return {"signal": os.WTERMSIG(status)}
-    return json.loads(outcome)
+    shutil.rmtree(folder, ignore_errors=True)
+    if status:
+        outcomes.append({"ended": os.waitstatus_to_exitcode(status)})
+    return outcomes
+
+
+def ask_all(whole, folder, flips):
+    """Ask damaged copies in as many children as it takes; give what came of each."""
+    while flips:
+        outcomes = ask_in_child(whole, folder, flips)
+        yield from outcomes
+        flips = flips[len(outcomes) :]
 
 
 def main():
@@ -178,7 +202,8 @@ def main():
     # Else every child copies the memory of all objects when it collects garbage.
     gc.freeze()
     for line in sys.stdin:
-        print(json.dumps(ask_in_child(whole, folder, json.loads(line))), flush=True)
+        for outcome in ask_all(whole, folder, json.loads(line)):
+            print(json.dumps(outcome), flush=True)
 
 
 if __name__ == "__main__":

@@ -9,18 +9,21 @@ from __future__ import annotations
 import json
 import os
 import random
+import signal
 import subprocess
 import sys
 from pathlib import Path
 from typing import NamedTuple
 
+import flipping
 import pytest
-from flipping import begin
 from plain_model import newest
 
 from likewise.collection.pack import BULK, Pack
 
 STEP, PARTS = 199, 8
+# How many bytes are changed, one after the other, in a child.
+BATCH = 40
 # How many bytes of each of the kinds that are sampled.
 SAMPLED = 600
 # Read as they are, so that looking up an id or a word reads a few pages only.
@@ -36,9 +39,9 @@ class Place(NamedTuple):
 
 
 @pytest.fixture(scope="module")
-def whole(tmp_path_factory):
-    folder = tmp_path_factory.mktemp("flipped") / "whole"
-    begin(folder)
+def whole(room):
+    folder = room / "whole"
+    flipping.begin(folder)
     return folder
 
 
@@ -56,15 +59,25 @@ def asking(whole):
     ) as process:
         right = json.loads(process.stdout.readline())
 
-        def ask(place):
-            request = {"file": place.file, "at": place.at, "by": 1 << (place.at * 5 + 3) % 8}
-            # Of what is checked at first use a merge has nothing to find that a check has not.
-            request["merge"] = place.array in BULK | LOOKED_UP | {"documents", "padding"}
-            process.stdin.write(json.dumps(request) + "\n")
-            return json.loads(process.stdout.readline())
+        def ask(places):
+            for some in batched(places, BATCH):
+                process.stdin.write(json.dumps([flip_of(place) for place in some]) + "\n")
+                for place in some:
+                    yield place, json.loads(process.stdout.readline())
 
         yield right, ask
         process.stdin.close()
+
+
+def flip_of(place):
+    """Which bit is changed, and whether a merge is asked for as well."""
+    # Of what is checked at first use a merge has nothing to find that a check has not.
+    merge = place.array in BULK | LOOKED_UP | {"documents", "padding"}
+    return {"file": place.file, "at": place.at, "by": 1 << (place.at * 5 + 3) % 8, "merge": merge}
+
+
+def batched(places, n):
+    return [places[i : i + n] for i in range(0, len(places), n)]
 
 
 def places_of(whole):
@@ -101,8 +114,8 @@ def chosen(whole):
 
 def faults_of(place, right, found):
     """What is not as promised."""
-    if "signal" in found:
-        return [f"killed by signal {found['signal']}"]
+    if "ended" in found:
+        return [f"the process ended with {found['ended']}"]
     file = Path(place.file).name
     file = file if place.file.startswith("data/") else ""
     out = [f"{name}: {value}" for name, (kind, value) in found.items() if kind == "fault"]
@@ -139,9 +152,24 @@ def missed(name, found):
 def check(asking, places):
     right, ask = asking
     assert {kind for kind, _ in right.values()} == {"answer"}, right
-    wrong = {place: faults_of(place, right, ask(place)) for place in places}
+    wrong = {place: faults_of(place, right, found) for place, found in ask(places)}
+    assert len(wrong) == len(places)
     wrong = {place: faults for place, faults in wrong.items() if faults}
     assert not wrong, "\n".join(f"{place}: {faults}" for place, faults in wrong.items())
+
+
+def test_a_crash_is_that_of_its_byte(tmp_path, monkeypatch):
+    def ask(folder, *, merge):
+        if merge:
+            os.kill(os.getpid(), signal.SIGKILL)
+        return {"asked": merge}
+
+    monkeypatch.setattr(flipping, "ask", ask)
+    monkeypatch.setattr(flipping, "copy", lambda whole, folder, flip: folder.mkdir(parents=True))
+    kills = [False, True, False, False, True, True, False]
+    found = flipping.ask_all(tmp_path, tmp_path / "damaged", [{"merge": kill} for kill in kills])
+    ended = {"ended": -signal.SIGKILL}
+    assert list(found) == [ended if kill else {"asked": False} for kill in kills]
 
 
 def test_some_bytes(whole, asking):

@@ -1,10 +1,7 @@
 from __future__ import annotations
 
-import os
 import shutil
 import sys
-import tempfile
-from pathlib import Path
 
 import pytest
 from crash.harness import compile_shim
@@ -19,11 +16,3 @@ def shim(tmp_path_factory):
     if compiler is None:
         pytest.skip("there is no C compiler (cc)")
     return compile_shim(compiler, tmp_path_factory.mktemp("shim"))
-
-
-@pytest.fixture(scope="module")
-def room():
-    """A folder for many short-lived files, in memory where that can be had."""
-    memory = "/dev/shm" if os.access("/dev/shm", os.W_OK) else None
-    with tempfile.TemporaryDirectory(dir=memory) as name:
-        yield Path(name)
