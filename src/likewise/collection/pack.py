@@ -6,6 +6,7 @@ map the file once and make views; an array's checksum is looked at when it is fi
 
 from __future__ import annotations
 
+import math
 import mmap
 import os
 import re
@@ -300,7 +301,7 @@ class Pack:
     def n_bytes(self, name: str) -> int:
         """How large an array is."""
         dtype, shape = self._arrays[name][:2]
-        return int(np.dtype(dtype).itemsize * np.prod(shape, dtype=np.int64))
+        return int(np.dtype(dtype).itemsize * math.prod(shape))
 
     def __contains__(self, name: object) -> bool:
         return name in self._arrays

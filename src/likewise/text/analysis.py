@@ -7,6 +7,7 @@ import unicodedata
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Any
 
 from likewise.errors import UsageError
@@ -215,6 +216,7 @@ def _pairs(run: str) -> list[str]:
     return [run[i : i + 2] for i in range(len(run) - 1)] or [run]
 
 
+@lru_cache(maxsize=16)
 def _stop_set(analysis: Analysis) -> frozenset[str]:
     import stop_words as package
 
