@@ -264,10 +264,13 @@ class Collection(Asking):
         halves = self.halves(model)
         now = halves.weights or Weights()
         learnt = learn_weights(View(halves), now, qrels, threads=os.cpu_count() or 1)
+        name = halves.model.name
+        # They hold the state before, which else could not be removed.
+        del halves
         if store:
             with Writer(self.folder) as writer:
                 weights = asdict(Weights(now.points, learnt.chosen, "learnt"))
-                artifact = find_model(writer.snapshot, halves.model.name)
+                artifact = find_model(writer.snapshot, name)
                 about = dict(artifact.about) | {"weights": weights}
                 writer.put(changed(artifact, about=about))
             self._changed()

@@ -18,12 +18,13 @@ from likewise.app.upgrading import upgrade
 from likewise.collection.build import Resources
 from likewise.collection.copying import copy_collection
 from likewise.collection.format1 import Format1
-from likewise.collection.generations import DATA, WORK
+from likewise.collection.generations import DATA, PLAN, WORK
 from likewise.collection.locks import NAME as LOCK
 from likewise.collection.manifest import MANIFESTS, POINTER, manifest_path
 from likewise.collection.snapshot import open_snapshot
-from likewise.collection.writer import Writer, build
+from likewise.collection.writer import Writer, build, clean
 from likewise.errors import FormatError
+from likewise.evaluate.trec import Qrels
 from likewise.records import Document
 
 OLD = Path(__file__).parents[1] / "format-1"
@@ -49,6 +50,7 @@ def look(folder: Path):
     answers = collection.search("alpha running café", method="bm25")
     return state(collection.snapshot) | {
         "models": [info["models"], info["kernels"], info["graphs"]],
+        "weights": [one.about.get("weights") for one in collection.snapshot.manifest.artifacts],
         "answers": [(answer.doc_id, answer.score) for answer in answers],
     }
 
@@ -90,6 +92,35 @@ def begin_fitted(folder: Path) -> None:
     """Make a collection with a model."""
     begin(folder)
     likewise.open(folder).fit("lsi(topics=2)", threads=1)
+
+
+def tune(folder: Path) -> None:
+    """Learn how much words of their own count."""
+    collection = likewise.open(folder)
+    halves = [[document.id for document in collection][part::2] for part in range(2)]
+    alike = {one: {other: 1 for other in half if other != one} for half in halves for one in half}
+    collection.tune(Qrels(alike))
+
+
+def begin_untidy(folder: Path) -> None:
+    """Make a collection with what processes that were killed have left."""
+    begin(folder)
+    manifest = manifest_path(folder, open_snapshot(folder).manifest.generation)
+    for generation in (1, 99):
+        shutil.copy(manifest, manifest_path(folder, generation))
+    (folder / f"{POINTER}.new").write_bytes(b"{")
+    (folder / DATA / "index-0123456789ab.npz").write_bytes(b"half of it")
+    for job in ("broken-off", "planned"):
+        (folder / WORK / job).mkdir(parents=True)
+        (folder / WORK / f"{job}.lock").touch()
+        (folder / WORK / job / "part").write_bytes(b"some of it")
+    (folder / WORK / "planned" / PLAN).write_bytes(b"{}")
+
+
+def clean_and_go_on(folder: Path) -> None:
+    """Clean up what was left, and add a document."""
+    clean(folder)
+    go_on(folder)
 
 
 def begin_old(folder: Path) -> None:
@@ -166,6 +197,8 @@ CHANGES = {
         lambda folder: likewise.open(folder).merge(resources=RESOURCES), begin_fitted
     ),
     "graph": changing(lambda folder: likewise.open(folder).make_term_graph(threads=1)),
+    "tune": changing(tune, begin_fitted),
+    "clean": Change(begin_untidy, clean, look, clean_and_go_on, strays),
     "copy": Change(
         begin_copied,
         lambda folder: copy_collection(folder / "one", folder / "other"),

@@ -142,6 +142,11 @@ class Trial:
         self._lay(self._original)
         return self._server.make(self.name, self.folder, mode, below=self.below, **options)
 
+    def left_over(self) -> list[str]:
+        """Make it to its end, and list what it leaves that the next change would have to remove."""
+        assert self.make(Mode.COUNT).is_done
+        return self._change.strays(self.folder)
+
     def killed(self, points: Iterable[int]) -> list[str]:
         """Kill it before calls."""
         return self._cut_off(points, Mode.KILL)

@@ -45,6 +45,10 @@ def trial(server, room, request):
     return Trial(server, request.param, CHANGES[request.param], room)
 
 
+def test_nothing_is_left_over(trial):
+    assert trial.left_over() == []
+
+
 @pytest.mark.parametrize("step", STEPS)
 def test_killed(trial, step):
     assert trial.killed(trial.points(step)) == []
