@@ -13,7 +13,8 @@ test: .venv/dev
 	$(BIN)/mypy
 	$(BIN)/python -m pytest -n 2 --dist worksteal
 
-# Changes of a collection cut off at every call that alters a file; `make test` tries some.
+# Changes of a collection cut off at every call that alters a file, every byte of one changed, every
+# kernel compiled and loaded, hundreds of changes beside readers; `make test` tries some of each.
 test-long: .venv/dev
 	$(BIN)/python -m pytest -n 2 --dist worksteal -m long
 

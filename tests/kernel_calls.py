@@ -421,5 +421,5 @@ if __name__ == "__main__":
     names = [name for name in sys.argv[1:] if name != "copies"]
     said = {"bits": {name: call(name) for name in names}}
     if sys.argv[1] == "copies":
-        said["copies"] = {name: copies(name) for name in names if copies(name)}
+        said["copies"] = {name: found for name in names if (found := copies(name))}
     print(json.dumps(said))
