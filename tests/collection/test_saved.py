@@ -6,9 +6,16 @@ import pytest
 from saved import NAMES, ask, differences, read_expected, reordered, unpack
 
 import likewise as lw
+from likewise.app import upgrading
 from likewise.app.cli import main
 from likewise.app.upgrading import upgrade
+from likewise.collection import build as build_module
+from likewise.collection import writer
+from likewise.collection.build import Resources
+from likewise.collection.postings import write_postings
+from likewise.collection.snapshot import open_snapshot
 from likewise.errors import FormatError
+from likewise.text.lexicon import Lexicon
 
 
 @pytest.mark.parametrize("name", NAMES)
@@ -56,3 +63,28 @@ def test_only_what_is_equal_but_for_rounding_changes_places():
     assert reordered([["z", 1.0], ["y", 1.0], ["x", 1.0]], expected) == expected
     apart = [["y", 1.0], ["x", 0.9]]
     assert reordered(apart, [["x", 1.0], ["y", 0.9]]) == apart
+
+
+def test_an_upgrade_uses_memory_as_a_build_does(tmp_path, monkeypatch):
+    used = []
+
+    def watched(out, records, lengths, *, n_terms, memory):
+        used.append(memory)
+        write_postings(out, records, lengths, n_terms=n_terms, memory=memory)
+
+    class Watched(Lexicon):
+        def __init__(self, *args, cached):
+            used.append(cached)
+            super().__init__(*args, cached=cached)
+
+    monkeypatch.setattr(build_module, "write_postings", watched)
+    monkeypatch.setattr(upgrading, "Lexicon", Watched)
+    monkeypatch.setattr(writer, "Lexicon", Watched)
+    resources = Resources(memory=1 << 28, threads=1)
+    folder = unpack("odd", tmp_path)
+    upgrade(folder, resources=resources)
+    upgraded = [*used]
+    used.clear()
+    documents = [document for _, document in open_snapshot(folder).documents()]
+    writer.build(tmp_path / "built", documents, resources=resources)
+    assert upgraded == used == [resources.for_chunks, resources.for_postings]

@@ -7,7 +7,6 @@ import pytest
 
 import likewise as lw
 from likewise.collection.writer import Writer
-from likewise.derived.keeping import keep_up
 from likewise.derived.store import derived_of
 from likewise.errors import DamagedError
 from likewise.models import stored
@@ -146,20 +145,6 @@ def test_large_segments_are_found_by_an_index(c, monkeypatch):
     assert {answer.fields["theme"] for answer in found} == {"wing"}
     c.merge()
     assert [one is None for one in c.halves().finders] == [False]
-
-
-def test_joined_stored_and_computed_are_the_same_bits(c):
-    c.add(list(documents())[40:50])
-    c.delete(["flow-0", "heat-1"] if "heat-1" in c else ["flow-0"])
-    with Writer(c.folder, keep_up) as writer:
-        writer.merge()
-    c.refresh()
-    joined = c.halves().segments[0]
-    drop_vectors(c)
-    computed = c.halves().segments[0]
-    for a, b in zip((*joined.points, *joined[1:]), (*computed.points, *computed[1:]), strict=True):
-        assert a.dtype == b.dtype
-        assert np.array_equal(a, b)
 
 
 def test_the_same_bits_on_any_number_of_threads(tmp_path):

@@ -102,17 +102,6 @@ def test_any_other_nearness_is_worked_out(large):
     assert opened(large, Nearness(kernel="diffusion"))._prepared is not None
 
 
-def test_memory_is_file(large):
-    snapshot = open_snapshot(large)
-    [artifact] = artifacts(large)
-    stored_arrays, memory = snapshot.pack(artifact.pack), Memory()
-    PREPARED.compute(Inputs(derived_of(snapshot), "graph", threads=2), memory)
-    assert memory.meta == stored_arrays.meta
-    for name in stored_arrays.names:
-        assert memory[name].dtype == stored_arrays[name].dtype
-        np.testing.assert_array_equal(memory[name], stored_arrays[name])
-
-
 def test_it_is_not_used_once_documents_have_changed(large):
     assert kept(large) is not None
     change(large, lambda w: w.delete(["0-3"]))

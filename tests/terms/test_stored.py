@@ -19,8 +19,8 @@ from likewise.collection.snapshot import open_snapshot
 from likewise.collection.writer import Writer, build, create
 from likewise.derived.keeping import keep_up
 from likewise.derived.kind import Inputs
-from likewise.derived.store import Derived, derived_of
-from likewise.errors import DamagedError, FormatError, UsageError
+from likewise.derived.store import derived_of
+from likewise.errors import DamagedError, UsageError
 from likewise.records import Document
 from likewise.terms import counting, stored
 from likewise.terms.catalogue import Stored, find_graph, open_counts, store_graph
@@ -609,56 +609,6 @@ def test_terms_that_are_not_there_are_damage(folder, value):
     inputs = Inputs(derived_of(graph.collection), graph.name)
     with pytest.raises(DamagedError, match="terms that no document ever had; make the graph again"):
         GRAPH.load(altered(arrays, "numbers", 2, value), graph.entry.about, inputs)
-
-
-def test_pairs_of_an_older_version_count_as_missing(folder, monkeypatch):
-    before = put(folder)
-    monkeypatch.setattr(type(PAIRS), "version", 2)
-    graph = open_counts(open_snapshot(folder))
-    assert graph.missing() == [0]
-    assert same_bits(graph.counted, before.counted)
-    # They are replaced with the next change.
-    graph = add(folder, "alpha delta")
-    assert graph.missing() == []
-    assert [artifact.version for artifact in pairs_of(graph)] == [2, 2]
-    assert as_plain(graph.counted) == expected(graph)
-
-
-def test_a_graph_of_an_older_version_is_refused(folder, monkeypatch):
-    put(folder)
-    monkeypatch.setattr(type(GRAPH), "version", 2)
-    with pytest.raises(FormatError, match=r"'graph' was written by another .* make it again"):
-        open_counts(open_snapshot(folder))
-    # It is in nobody's way.
-    add_documents = Document("new", text="alpha")
-    with Writer(folder, keep_up) as writer:
-        writer.add([add_documents], resources=ONE)
-        writer.merge(resources=ONE)
-    graph = put(folder)
-    assert as_plain(graph.counted) == expected(graph)
-    assert len(graph.collection.artifacts("graph")) == 1
-
-
-def test_values_that_are_kept_do_not_refer_to_a_snapshot(folder):
-    """Else an old generation would be held for as long as a reader goes along."""
-    graph = put(folder, extract_nodes(open_snapshot(folder), extract))
-    derived = derived_of(graph.collection)
-    graph.counted  # noqa: B018
-    graph.nodes.find(graph.collection, "alpha")
-    assert {key[0] for key in derived._loaded} == {"graph", "pairs"}
-    seen, left = set(), [*derived._loaded.values()]
-    while left:
-        value = left.pop()
-        if id(value) in seen:
-            continue
-        seen.add(id(value))
-        assert not isinstance(value, Derived | type(graph.collection))
-        if isinstance(value, list | tuple):
-            left += value
-        elif isinstance(value, dict):
-            left += [*value, *value.values()]
-        elif hasattr(value, "__dict__") and type(value).__module__.startswith("likewise."):
-            left += vars(value).values()
 
 
 def test_a_killed_process_leaves_a_graph_that_counts_right(folder, monkeypatch):

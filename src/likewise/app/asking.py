@@ -7,8 +7,8 @@ from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, TypeAlias, TypeGuard, cast
 
 from likewise.app.answers import Answers
+from likewise.app.opened import of_one_state
 from likewise.app.relating import Relating
-from likewise.compiled import Bools
 from likewise.errors import UsageError
 from likewise.evaluate.trec import Qrels, Run
 from likewise.records import Query
@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from likewise.smooth.stage import Smooth, Smoothing
 
 Method: TypeAlias = "str | Model | Near | Config"
+Where: TypeAlias = str | Filter | Sequence[str | Filter]
 
 _DEFAULT = BM25()
 # What is done with a query where nothing is named: the best on judged collections.
@@ -39,6 +40,7 @@ BY_LIKENESS = {"halves", "eq4", "topics", "words", "topn", "topn-lda", "lsh-tfid
 class Asking(Relating):
     """Answers queries, one or many."""
 
+    @of_one_state
     def search(
         self,
         query: str | Query,
@@ -47,7 +49,7 @@ class Asking(Relating):
         method: Method | None = None,
         expand: str | Expander | None = None,
         smooth: str | Smoothing | None = None,
-        where: str | Filter | Sequence[str | Filter] = (),
+        where: Where = (),
         explained: bool = False,
     ) -> Answers:
         """Find the k documents that best match a query, by words or (`near`) by topics.
@@ -59,6 +61,7 @@ class Asking(Relating):
         [answered] = stage([query])
         return self.answers(answered, method=repr(stage), stage=stage if explained else None)
 
+    @of_one_state
     def pipeline(
         self,
         method: Method | None = None,
@@ -66,7 +69,7 @@ class Asking(Relating):
         k: int = 1000,
         expand: str | Expander | None = None,
         smooth: str | Smoothing | None = None,
-        where: str | Filter | Sequence[str | Filter] = (),
+        where: Where = (),
         threads: int = 1,
     ) -> Stage:
         """Give as a stage what `search` and `run` do.
@@ -82,6 +85,7 @@ class Asking(Relating):
             method, k=k, expand=expand, smooth=smooth, where=where, threads=threads
         )
 
+    @of_one_state
     def retrieve(
         self,
         method: Method = _DEFAULT,
@@ -89,7 +93,7 @@ class Asking(Relating):
         k: int = 1000,
         expand: str | Expander | None = None,
         smooth: str | Smoothing | None = None,
-        where: str | Filter | Sequence[str | Filter] = (),
+        where: Where = (),
         threads: int = 1,
     ) -> Stage:
         """Give a search as a stage, for pipelines: `c.retrieve("bm25") >> …`.
@@ -98,7 +102,7 @@ class Asking(Relating):
         the search again. Smoothing comes last, over a ranking deep enough for it.
         """
         if smooth is None or _is_none(smooth):
-            return self._searched(method, k, expand, self.allowed(where), threads)
+            return self._searched(method, k, expand, where, threads)
         from likewise.smooth.stage import DEPTH, FLOOR_DEPTH
 
         how = _smoothing(smooth)
@@ -107,55 +111,57 @@ class Asking(Relating):
                 f"{_named(method)} goes by likeness already, and is not smoothed by {how}; bm25, "
                 "ql, ql-jm, tfidf and inner can be"
             )
-        allowed = self.allowed(where)
-        smoothing = self._smoothing(how, k, allowed, threads)
         is_log = self.retriever(cast("str | Model", method)).model.is_log
         deep = max(k, FLOOR_DEPTH if is_log else DEPTH)
-        return self._searched(method, deep, expand, allowed, threads) >> smoothing
+        searched = self._searched(method, deep, expand, where, threads)
+        return searched >> self._smoothing(how, k, where, threads)
 
+    @of_one_state
     def expand(
         self,
         how: str | Expander,
         *,
         method: Method | None = None,
-        where: str | Filter | Sequence[str | Filter] = (),
+        where: Where = (),
         threads: int = 1,
     ) -> Expand:
         """Give an expander as a stage: `bm25 >> c.expand("rm3") >> bm25`.
 
         `method` is how it searches itself: as the stage before does, unless another is named.
         """
-        return self._growing(how, method, self.allowed(where), threads)
+        return self._growing(how, method, where, threads)
 
+    @of_one_state
     def smooth(
         self,
         how: str | Smoothing = DEFAULT_SMOOTH,
         *,
         k: int = 1000,
-        where: str | Filter | Sequence[str | Filter] = (),
+        where: Where = (),
         threads: int = 1,
     ) -> Smooth:
         """Give smoothing by a kernel model as a stage: `c.retrieve("bm25") >> c.smooth("klsa")`.
 
         The filter is for the documents that it brings in.
         """
-        return self._smoothing(how, k, self.allowed(where), threads)
+        return self._smoothing(how, k, where, threads)
 
     def _searched(
         self,
         method: Method,
         k: int,
         expand: str | Expander | None,
-        allowed: Sequence[Bools] | None,
+        where: Where,
         threads: int,
     ) -> Stage:
         if expand is not None and not _is_none(expand):
-            growing = self._growing(expand, method, allowed, threads)
-            search, depth = growing.retriever, growing.how.depth
+            growing = self._growing(expand, method, where, threads)
+            search, depth, allowed = growing.retriever, growing.how.depth, growing.allowed
             last = Retrieve(search, k=k, allowed=allowed, threads=threads)
             if depth == 0:
                 return growing >> last
             return Retrieve(search, k=depth, allowed=allowed, threads=threads) >> growing >> last
+        allowed = self.allowed(where)
         if _named(method) in BY_LIKENESS:
             from likewise.like.methods import RankLike
 
@@ -176,7 +182,7 @@ class Asking(Relating):
         self,
         how: str | Expander,
         method: Method | None,
-        allowed: Sequence[Bools] | None,
+        where: Where,
         threads: int,
     ) -> Expand:
         from likewise.expand.reading import read_expander
@@ -190,19 +196,18 @@ class Asking(Relating):
                 f"{_named(method)} has no terms to expand; bm25, ql, ql-jm and tfidf search by them"
             )
         if getattr(config, "by_graph", False):
+            # Before anything else is taken of the state: a graph may be made, and then be shown.
             self.term_graph(getattr(config, "graph", ""))
-        retriever = self.retriever(cast("str | Model", method))
+        retriever, allowed = self.retriever(cast("str | Model", method)), self.allowed(where)
         return Expand(retriever, config, allowed=allowed, threads=threads, fixed=fixed)
 
-    def _smoothing(
-        self, how: str | Smoothing, k: int, allowed: Sequence[Bools] | None, threads: int
-    ) -> Smooth:
+    def _smoothing(self, how: str | Smoothing, k: int, where: Where, threads: int) -> Smooth:
         from likewise.smooth.stage import Smooth
 
         config = _smoothing(how)
         if k < 1:
             raise UsageError(f"k must be at least 1, not {k}")
-        rows = self.rows(config.model)
+        rows, allowed = self.rows(config.model), self.allowed(where)
         return Smooth(rows, config, k=k, allowed=allowed, threads=threads)
 
     def perturb(
@@ -222,6 +227,7 @@ class Asking(Relating):
         [found] = perturb([Asked(terms, NOTHING)], Setting(search.retriever), strategy, docs=docs)
         return found
 
+    @of_one_state
     def risk(
         self,
         queries: Iterable[Query],
@@ -255,6 +261,7 @@ class Asking(Relating):
             threads=threads,
         )
 
+    @of_one_state
     def run(
         self,
         queries: Iterable[Query],
@@ -263,7 +270,7 @@ class Asking(Relating):
         method: Method | None = None,
         expand: str | Expander | None = None,
         smooth: str | Smoothing | None = None,
-        where: str | Filter | Sequence[str | Filter] = (),
+        where: Where = (),
         name: str = "",
         threads: int = 0,
     ) -> Run:
@@ -282,6 +289,7 @@ class Asking(Relating):
             run.add(query.qid, zip(doc_ids, ranking.scores.tolist(), strict=True))
         return run
 
+    @of_one_state
     def answers(
         self,
         answered: Answered,

@@ -21,7 +21,7 @@ from likewise.app.fitting import (
     read_fitted,
     read_indexed,
 )
-from likewise.app.opened import Path_
+from likewise.app.opened import Path_, of_one_state
 from likewise.collection.build import Resources
 from likewise.collection.generations import older_generations, unfinished_jobs
 from likewise.collection.locks import is_local
@@ -224,6 +224,7 @@ class Collection(Asking):
         found: AnyModel = load_model(self._snapshot, name)
         return found
 
+    @of_one_state
     def decompose(
         self, doc_ids: str | Sequence[str], *, model: str | None = None, words: int = 15
     ) -> Triples:
@@ -232,6 +233,7 @@ class Collection(Asking):
         docs = np.array([self._snapshot.find_doc(doc_id) for doc_id in wanted], np.int64)
         return self.model(model).decompose(self._snapshot.term_counts(docs), words=words)
 
+    @of_one_state
     def decompose_text(
         self, text: str, *, model: str | None = None, words: int = 15
     ) -> Decomposition:
@@ -254,6 +256,7 @@ class Collection(Asking):
         asking = [doc_id for doc_id, value in values.items() if value not in ([], "", None)]
         return qrels_from_labels(values, wanted=_sampled(asking, sample, seed))
 
+    @of_one_state
     def tune(self, qrels: Qrels, *, model: str = "", store: bool = True) -> Learnt:
         """Learn how much own words count from judgements whose queries are documents by id."""
         from likewise.evaluate.learn import learn_weights
@@ -281,6 +284,7 @@ class Collection(Asking):
         self.refresh()
         tidy(self.folder)
 
+    @of_one_state
     def ageing(self) -> list[Ageing]:
         """Tell how models know the documents that were added after they were fitted."""
         found = [one for one in self._snapshot.manifest.artifacts if one.kind == "model"]
@@ -292,6 +296,7 @@ class Collection(Asking):
         measured = (ageing(self._snapshot, artifact) for artifact in models)
         return [one for one in measured if one is not None]
 
+    @of_one_state
     def info(self) -> dict[str, Any]:
         """Describe the collection in plain values."""
         s = self._snapshot

@@ -7,8 +7,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from likewise.app.answers import Answers, one_line
-from likewise.app.opened import UNTITLED, Opened, Path_
-from likewise.collection.snapshot import Snapshot
+from likewise.app.opened import UNTITLED, Opened, Path_, of_one_state
 from likewise.errors import UsageError
 from likewise.retrieve.filters import Filter
 
@@ -28,12 +27,7 @@ if TYPE_CHECKING:
 class Liking(Opened):
     """Answers with documents like those in hand."""
 
-    def _show(self, snapshot: Snapshot) -> None:
-        super()._show(snapshot)
-        self._spaces: dict[Near, Space] = {}
-        self._halves: dict[str, StoredHalves] = {}
-        self._rankers: dict[str, Ranker] = {}
-
+    @of_one_state
     def like(
         self,
         doc_ids: str | Sequence[str] = (),
@@ -110,35 +104,37 @@ class Liking(Opened):
             raise UsageError("like what? name documents by id, or give texts")
         return Question(qid, like, taken(unlike, unlike_text))
 
+    @of_one_state
     def ranker(self, method: str | Config = "halves") -> Ranker:
         """Give a method of likeness, ready to rank: `halves`, `eq4`, `bm25`, `topn(words=20)`."""
         from likewise.like.methods import make_ranker, read_method
 
         config = read_method(method) if isinstance(method, str) else method
-        if str(config) not in self._rankers:
-            self._rankers[str(config)] = make_ranker(self._snapshot, config, self.halves)
-        return self._rankers[str(config)]
+        s = self._snapshot
+        return s.memo(("ranker", str(config)), lambda: make_ranker(s, config, self.halves))
 
     def halves(self, model: str = "") -> StoredHalves:
         """Give what is stored of all documents by a model; "" is the model fitted last."""
         from likewise.like.store import open_halves
 
-        if model not in self._halves:
-            self._halves[model] = open_halves(self._snapshot, model or None)
-        return self._halves[model]
+        s = self._snapshot
+        return s.memo(("halves", model), lambda: open_halves(s, model or None))
 
+    @of_one_state
     def space(self, near: str | Near = "near") -> Space:
         """Give all documents as vectors of a model, indexed: `near(model=lda,metric=js)`."""
         from likewise.like.near import read_near
         from likewise.like.space import build_space
 
         config = read_near(near)
-        if config not in self._spaces:
-            self._spaces[config] = build_space(
-                self.halves(config.model), metric=config.metric, method=config.index
-            )
-        return self._spaces[config]
 
+        def make() -> Space:
+            halves = self.halves(config.model)
+            return build_space(halves, metric=config.metric, method=config.index)
+
+        return self._snapshot.memo(("space", config), make)
+
+    @of_one_state
     def neighbours(
         self,
         doc_id: str,

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import os
+import threading
 from collections.abc import Callable, Iterator, Sequence
+from functools import wraps
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Any, Concatenate, ParamSpec, Self, TypeVar
 
 from likewise.app.answers import Answer, Answers, one_line
 from likewise.collection.cards import LEAD
@@ -26,37 +28,74 @@ Path_ = str | os.PathLike[str]
 UNTITLED = LEAD
 
 
-class Opened:
-    """A collection as of the last change made through it, or the last `refresh`."""
+P = ParamSpec("P")
+R = TypeVar("R")
+H = TypeVar("H", bound="Opened")
 
-    def __init__(self, folder: Path_) -> None:
-        self.folder = Path(folder)
-        self.refresh()
 
-    def refresh(self) -> None:
-        """See what other processes have changed."""
-        before = vars(self).get("_snapshot")
-        self._show(open_snapshot(self.folder, before))
-        if before is not None:
-            carry_over(before, self._snapshot)
-            before.forget()
+def of_one_state(method: Callable[Concatenate[H, P], R]) -> Callable[Concatenate[H, P], R]:
+    """Let a method see one state from beginning to end, whatever other threads refresh."""
 
-    def _show(self, snapshot: Snapshot) -> None:
-        """Show a state, and let go of what was made of the one before."""
-        self._snapshot = snapshot
-        self._retrievers: dict[Model, Retriever] = {}
-        self._rows: dict[str, RowSearch] = {}
+    @wraps(method)
+    def ask(self: H, /, *args: P.args, **options: P.kwargs) -> R:
+        return method(self._held(), *args, **options)
 
-    def close(self) -> None:
-        """Let go of the generation that is shown: what it names may then be removed."""
-        self._snapshot.close()
+    return ask
+
+
+class _Shown:
+    """A state that is shown; it is let go of when nobody shows it or asks it any more."""
+
+    def __init__(self, snapshot: Snapshot) -> None:
+        self.snapshot = snapshot
 
     def __del__(self) -> None:
         # What was made of the snapshot refers to it, and would keep its lease until the next
         # collection of garbage.
-        snapshot = vars(self).get("_snapshot")
-        if snapshot is not None:
-            snapshot.forget()
+        self.snapshot.forget()
+
+
+class Opened:
+    """A collection as of the last change made through it, or the last `refresh`.
+
+    Threads may ask and refresh it at the same time: whoever asks keeps the state it began with.
+    """
+
+    # Of one that is held for a question: the one that was asked.
+    _asked: Self | None = None
+
+    def __init__(self, folder: Path_) -> None:
+        self.folder = Path(folder)
+        self._refreshing = threading.Lock()
+        self._shown = _Shown(open_snapshot(self.folder))
+
+    def refresh(self) -> None:
+        """See what other processes have changed."""
+        if self._asked is not None:
+            self._asked.refresh()
+            self._shown = self._asked._shown
+            return
+        with self._refreshing:
+            before = self._snapshot
+            after = open_snapshot(self.folder, before)
+            carry_over(before, after)
+            self._shown = _Shown(after)
+
+    def _held(self) -> Self:
+        """Give the collection as it is now, which only a refresh of its own changes."""
+        if self._asked is not None:
+            return self
+        held = type(self)._showing(self._shown)
+        held._asked = self
+        return held
+
+    @property
+    def _snapshot(self) -> Snapshot:
+        return self._shown.snapshot
+
+    def close(self) -> None:
+        """Let go of the generation that is shown: what it names may then be removed."""
+        self._snapshot.close()
 
     def __enter__(self) -> Self:
         return self
@@ -69,9 +108,14 @@ class Opened:
 
     @classmethod
     def _reopened(cls, snapshot: Snapshot) -> Self:
+        return cls._showing(_Shown(snapshot))
+
+    @classmethod
+    def _showing(cls, shown: _Shown) -> Self:
         made = cls.__new__(cls)
-        made.folder = snapshot.folder
-        made._show(snapshot)
+        made.folder = shown.snapshot.folder
+        made._refreshing = threading.Lock()
+        made._shown = shown
         return made
 
     @property
@@ -90,7 +134,8 @@ class Opened:
             yield document
 
     def __getitem__(self, doc_id: str) -> Document:
-        return self._snapshot.document(self._snapshot.find_doc(doc_id))
+        s = self._snapshot
+        return s.document(s.find_doc(doc_id))
 
     def __repr__(self) -> str:
         return f"<Collection {str(self.folder)!r}: {len(self):,} documents>"
@@ -103,9 +148,8 @@ class Opened:
     def retriever(self, method: str | Model = BM25()) -> Retriever:
         """Give a method of search by words, ready to rank."""
         model = read_model(method) if isinstance(method, str) else method
-        if model not in self._retrievers:
-            self._retrievers[model] = Retriever(self._snapshot, model)
-        return self._retrievers[model]
+        s = self._snapshot
+        return s.memo(("retriever", model), lambda: Retriever(s, model))
 
     def rows(self, name: str = "") -> RowSearch:
         """Give the documents by a kernel model, ready to be searched; "" is the default."""
@@ -113,10 +157,9 @@ class Opened:
         from likewise.smooth.search import RowSearch
         from likewise.smooth.store import open_rows
 
-        named = find_model(self._snapshot, name or None, SMOOTH).name
-        if named not in self._rows:
-            self._rows[named] = RowSearch(open_rows(self._snapshot, named))
-        return self._rows[named]
+        s = self._snapshot
+        named = find_model(s, name or None, SMOOTH).name
+        return s.memo(("rows", named), lambda: RowSearch(open_rows(s, named)))
 
     def _found(
         self,
@@ -127,7 +170,8 @@ class Opened:
         method: str,
     ) -> Answers:
         found = []
-        ids, cards = self._snapshot.doc_ids(ranking.docs), self._snapshot.cards(ranking.docs)
+        s = self._snapshot
+        ids, cards = s.doc_ids(ranking.docs), s.cards(ranking.docs)
         docs, scores = ranking.docs.tolist(), ranking.scores.tolist()
         for doc, score, doc_id, card in zip(docs, scores, ids, cards, strict=True):
             parts = explain(doc) if explain else []

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from likewise.app.liking import Liking
+from likewise.app.opened import of_one_state
 from likewise.collection.build import content
 from likewise.collection.writer import Writer
 from likewise.errors import CollectionError, LockedError, StorageError, UsageError
@@ -49,6 +50,7 @@ class Predicted(NamedTuple):
 class Relating(Liking):
     """Answers with terms."""
 
+    @of_one_state
     def make_term_graph(
         self,
         *,
@@ -116,6 +118,7 @@ class Relating(Liking):
         self._take_over()
         return open_graph(self._snapshot, name, threads=threads)
 
+    @of_one_state
     def term_graph(
         self, name: str = "", nearness: Nearness | None = None, *, progress: Progress | None = None
     ) -> TermGraph:
@@ -172,6 +175,7 @@ class Relating(Liking):
         check_texts(a=a, b=b)
         return self.term_graph(graph, _nearness(nearness)).between(a, b)
 
+    @of_one_state
     def predict_terms(
         self,
         text: str = "",

@@ -181,7 +181,8 @@ def _build(
         return out
 
     n_old = len(terms)
-    lexicon = Lexicon(Analyzer(old.analysis), known, first + n_old)
+    cached = resources.for_chunks
+    lexicon = Lexicon(Analyzer(old.analysis), known, first + n_old, cached=cached)
     builder: SegmentBuilder | None = None
 
     def seal() -> None:
@@ -189,7 +190,7 @@ def _build(
         assert builder is not None
         # The first segment has all terms of old, whoever used them first.
         mine = Strings.joined([terms.strings, lexicon.take_new()])
-        segments.append(builder.seal(mine, memory=resources.memory // 2))
+        segments.append(builder.seal(mine, resources))
         sealed.append(Segment(segments[-1], job.path.joinpath))
         terms, builder = StringTable(), None
         _write_plan(job, old, segments)

@@ -250,7 +250,7 @@ class SegmentBuilder:
         """Tell where a document was read."""
         return self._documents.read(doc).place
 
-    def seal(self, terms: Strings, *, memory: int) -> SegmentEntry:
+    def seal(self, terms: Strings, resources: Resources) -> SegmentEntry:
         """Finish the segment; `terms` are those that it is the first to use."""
         out = self._out
         ids = Strings(self._ids.values(), self._id_offsets.values())
@@ -266,7 +266,7 @@ class SegmentBuilder:
             (self._records.values(), self._offsets.values()),
             self._lengths.values(),
             n_terms=self._first_term + terms.size,
-            memory=memory,
+            memory=resources.for_postings,
         )
         self._cards.close()
         for stream in (self._lengths, self._records, self._offsets, self._ids, self._id_offsets):

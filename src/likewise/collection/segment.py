@@ -43,7 +43,8 @@ class Segment:
         if before is not None and before.entry.packs == entry.packs:
             shared = ("packs", "documents", "postings", "bounds", "fields", "ids", "terms", "cards")
             self.packs: list[Pack] = before.packs
-            vars(self).update({n: v for n, v in vars(before).items() if n in shared})
+            # By name: another thread may be opening more of the one before.
+            vars(self).update({n: vars(before)[n] for n in shared if n in vars(before)})
         else:
             check_size(self.documents_path, self._documents_seal)
             self.packs = [Pack(locate(pack.file), pack) for pack in entry.packs]

@@ -26,6 +26,8 @@ from likewise.text.table import Strings
 
 Value = TypeVar("Value")
 
+_NOT_MADE: Any = object()
+
 
 class Snapshot:
     """The documents, terms and statistics of a collection at one moment.
@@ -87,9 +89,10 @@ class Snapshot:
         with self._lock:
             mine = self._making.setdefault(key, threading.RLock())
         with mine:
-            if key not in self._memo:
-                self._memo[key] = make()
-            value: Value = self._memo[key]
+            # Not looked up twice: another thread may forget it meanwhile.
+            value: Value = self._memo.get(key, _NOT_MADE)
+            if value is _NOT_MADE:
+                value = self._memo[key] = make()
         return value
 
     def made(self, key: Hashable) -> Any | None:

@@ -415,7 +415,7 @@ class Writer:
                 numbers = np.concatenate([segment.first_terms() for segment in chosen])
                 doc_freqs, _ = snapshot.frequencies(numbers)
                 terms = join_terms(chosen, doc_freqs)
-                made = builder.seal(terms, memory=resources.for_postings)
+                made = builder.seal(terms, resources)
                 merged[made.id] = [segment.entry.id for segment in chosen]
                 entries[first:last] = [made]
             manifest = changed(self.manifest, segments=tuple(entries))
@@ -521,8 +521,7 @@ class _Addition:
 
     def _seal(self) -> None:
         assert self._builder is not None
-        memory = self._resources.for_postings
-        entry = self._builder.seal(self._lexicon.take_new(), memory=memory)
+        entry = self._builder.seal(self._lexicon.take_new(), self._resources)
         segment = Segment(entry, self._job.path.joinpath)
         segment.live[self._builder.dead] = False
         self._sealed.append(segment)

@@ -27,7 +27,9 @@ log = logging.getLogger("likewise.derived")
 def keep_up(change: Change) -> list[Artifact]:
     """Give the artifacts of a changed state, with what it lacks of kinds that are stored.
 
-    Segments that were merged have theirs joined, where that can be done.
+    Segments that were merged have theirs joined, where that can be done. What is derived never
+    keeps documents from changing: a root that is damaged, or of a type that is not known,
+    stays as it is, and nothing is computed from it.
     """
     after = Derived(change.after)
     before = derived_of(change.before)
@@ -35,6 +37,8 @@ def keep_up(change: Change) -> list[Artifact]:
     roots = [one for one in artifacts if _is_root(one)]
     gone = _gone(change) if roots else []
     for root in roots:
+        if not _is_whole(root, after, checked=bool(gone)):
+            continue
         forgotten = _forget(root, gone, after, change.job)
         if forgotten is not root:
             artifacts[artifacts.index(root)] = forgotten
@@ -130,6 +134,19 @@ def _is_root(artifact: Artifact) -> bool:
     return kind is not None and kind.scope is Scope.ROOT and artifact.version == kind.version
 
 
+def _is_whole(root: Artifact, derived: Derived, *, checked: bool) -> bool:
+    """Tell whether a root can be loaded; one that is about to be written again is read whole."""
+    try:
+        stored = derived.arrays(root)
+        if checked and isinstance(stored, Pack):
+            stored.check()
+        derived.root(root.kind, root.name)
+    except CollectionError as error:
+        log.warning("%s %s: nothing is computed from it: %s", root.kind, root.name, error)
+        return False
+    return True
+
+
 def _missing(
     derived: Derived,
     root: Artifact,
@@ -140,6 +157,8 @@ def _missing(
     progress: Progress | None = None,
 ) -> Iterator[Artifact]:
     """Make what is due and not there, each when those that it needs are there."""
+    # Of a fit, damage is an error; a change of documents does not fail by what is derived.
+    passed_over = StorageError if change is None else CollectionError
     adding = change is not None and not change.merged
     deleting = change is not None and _segments(change.before) == _segments(change.after)
     for kind in kinds_of(root.kind):
@@ -150,14 +169,14 @@ def _missing(
         for i in [-1] if whole else range(n_segments):
             key = derived.key(kind.name, root.name, i)
             inputs = Inputs(derived, root.name, i, threads, progress)
-            if key in derived.artifacts or not kind.due(inputs, adding=adding):
-                continue
             try:
+                if key in derived.artifacts or not kind.due(inputs, adding=adding):
+                    continue
                 made = None
                 if before is not None and change is not None and not whole:
                     made = _joined(kind, key, inputs, before, change, job)
                 made = made or _write(kind, key, job, _computing(kind, inputs))
-            except (OSError, StorageError) as error:
+            except (OSError, passed_over) as error:
                 # It is computed when asked for, and tried again with the next change.
                 log.warning("%s of %s is not stored: %s", kind.name, root.name, error)
                 continue
@@ -176,18 +195,23 @@ def _computing(kind: Kind, inputs: Inputs) -> Callable[[Output], bool]:
 def _joined(
     kind: Kind, key: Key, inputs: Inputs, before: Derived, change: Change, job: Job
 ) -> Artifact | None:
+    """Join what a merged segment was made from; None where it has to be computed."""
     parents = change.merged.get(inputs.snapshot.segments[inputs.segment].entry.id, ())
     places = {segment.entry.id: i for i, segment in enumerate(change.before.segments)}
     keys = [before.key(kind.name, inputs.name, places[parent]) for parent in parents]
     if not keys or not all(one in before.artifacts for one in keys):
         return None
-    parts = [before.arrays(before.artifacts[one]) for one in keys]
-    for part in parts:
-        # Else damage would be copied, with a checksum that says it was always so.
-        if isinstance(part, Pack):
-            part.check()
-    rows = [np.flatnonzero(change.before.segments[places[parent]].live) for parent in parents]
-    return _write(kind, key, job, lambda out: kind.join(parts, rows, inputs, out))
+    try:
+        parts = [before.arrays(before.artifacts[one]) for one in keys]
+        for part in parts:
+            # Else damage would be copied, with a checksum that says it was always so.
+            if isinstance(part, Pack):
+                part.check()
+        rows = [np.flatnonzero(change.before.segments[places[parent]].live) for parent in parents]
+        return _write(kind, key, job, lambda out: kind.join(parts, rows, inputs, out))
+    except CollectionError as error:
+        log.warning("%s of %s is computed again: %s", kind.name, inputs.name, error)
+        return None
 
 
 def _write(kind: Kind, key: Key, job: Job, fill: Callable[[Output], bool]) -> Artifact | None:
@@ -220,9 +244,6 @@ def _forget(root: Artifact, gone: Sequence[Document], derived: Derived, job: Job
     if not gone:
         return root
     inputs = Inputs(derived, root.name)
-    stored = derived.arrays(root)
-    if isinstance(stored, Pack):
-        stored.check()
     left = kind.forget(derived.root(root.kind, root.name), gone, inputs)
     if left is None:
         return root

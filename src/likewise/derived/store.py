@@ -42,7 +42,8 @@ class Derived:
         if before is not None:
             roots = {a.id for a in self.artifacts.values() if not a.inputs}
             segments = {segment.entry.id for segment in snapshot.segments}
-            for (kind, name, inputs), value in before._loaded.items():
+            # A copy: another thread may be loading more of the one before.
+            for (kind, name, inputs), value in [*before._loaded.items()]:
                 mine = self.artifacts.get((kind, name, inputs))
                 same = mine is not None and mine == before.artifacts.get((kind, name, inputs))
                 computed = mine is None and inputs and {*inputs} <= roots | segments
