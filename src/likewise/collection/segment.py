@@ -109,7 +109,7 @@ class Segment:
     @cached_property
     def cards(self) -> Cards:
         """What answers show of documents."""
-        return Cards(self["cards"], self["cards.offsets"], self.name)
+        return Cards(self["cards"], self["cards.offsets"], self.n_docs, self.name)
 
     @cached_property
     def fields(self) -> Fields:
