@@ -3,11 +3,13 @@ from __future__ import annotations
 import errno
 import gc
 import os
+import re
 import shutil
 import zipfile
 import zlib
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack
+from pathlib import Path
 
 import numpy as np
 import orjson
@@ -317,6 +319,46 @@ def test_a_checksum_is_looked_at_once_and_in_several_threads(tmp_path, monkeypat
         list(pool.map(pack.__getitem__, ["cards"] * 500))
     assert all(view is found[0] for view in found)
     assert len(checked) == 1
+
+
+def read_ahead(view):
+    """Whether the system reads what is around a place in the middle of a mapped array."""
+    at = view.ctypes.data + view.nbytes // 2
+    inside = False
+    for line in Path("/proc/self/smaps").read_text().splitlines():
+        if found := re.match("([0-9a-f]+)-([0-9a-f]+) ", line):
+            inside = int(found[1], 16) <= at < int(found[2], 16)
+        elif inside and line.startswith("VmFlags:"):
+            return "rr" not in line.split()
+    raise AssertionError("not mapped")
+
+
+@pytest.mark.skipif(not os.path.exists("/proc/self/smaps"), reason="needs /proc")
+def test_only_what_is_looked_at_in_one_go_is_read_ahead(tmp_path):
+    path = tmp_path / "a.npz"
+    names = ("terms.slots", "records", "basis", "heads", "points")
+    arrays = {name: np.arange(1 << 16) for name in names}
+    arrays |= {"large": np.arange(1 << 20), "none": np.empty(0)}
+    pack = Pack(path, packed(path, arrays))
+    assert not read_ahead(pack.probed("terms.slots"))
+    assert pack.probed("terms.slots") is pack.probed("terms.slots")
+    assert read_ahead(pack["records"])
+    assert read_ahead(pack.unchecked("points"))
+    assert not read_ahead(pack["basis"])
+    assert not read_ahead(pack["heads"])
+    assert read_ahead(pack["large"])
+    assert not read_ahead(pack.probed("terms.slots"))
+    for name, values in arrays.items():
+        np.testing.assert_array_equal(pack[name], values)
+        np.testing.assert_array_equal(pack.probed(name), values)
+    pack.check()
+
+
+def test_an_array_that_is_not_there_cannot_be_probed(tmp_path):
+    path = tmp_path / "a.npz"
+    pack = Pack(path, packed(path, {"x": np.arange(5)}))
+    with pytest.raises(DamagedError, match="there is no array y"):
+        pack.probed("y")
 
 
 def test_one_descriptor_as_long_as_a_view_is_used(tmp_path):

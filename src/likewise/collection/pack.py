@@ -45,6 +45,11 @@ MOST_HELD = 128 << 20
 # checksums are looked at by `check` alone, because that reads nearly all bytes of a collection.
 BULK = {"records", "postings.docs", "postings.counts", "postings.impacts", "cards", "positions"}
 BULK |= {"codes", "tiles", "words.terms", "words.weights", "basis"}
+# Of these a few rows are looked up, wherever they are.
+SPARSE = {"basis"}
+# Arrays from this size on are read ahead as the system does, smaller ones as a whole.
+_READ_AHEAD_FROM = 1 << 22
+_READ_AT_ONCE = 1 << 17
 
 
 class PackEntry(NamedTuple):
@@ -285,6 +290,10 @@ class Pack:
         self._meta: dict[str, Any] = read["meta"]
         self._arrays: dict[str, list[Any]] = read["arrays"]
         self._views: dict[str, NDArray[Any]] = {}
+        # Else a look at one place reads what is around it, by megabytes on some machines.
+        if hasattr(mmap, "MADV_RANDOM"):
+            self._map.madvise(mmap.MADV_RANDOM)
+        self._probed: dict[str, NDArray[Any]] = {}
         self._lock = threading.Lock()
 
     @property
@@ -310,14 +319,33 @@ class Pack:
         with self._lock:
             view = self._views.get(name)
             if view is None:
-                view = self.unchecked(name)
+                view = self._view(name)
                 if name not in BULK:
                     self._check(name)
+                elif name not in SPARSE:
+                    self._advise(name, "MADV_NORMAL")
                 self._views[name] = view
         return view
 
     def unchecked(self, name: str) -> NDArray[Any]:
         """Give an array to code that nothing in it leads astray."""
+        view = self._view(name)
+        self._advise(name, "MADV_NORMAL")
+        return view
+
+    def probed(self, name: str) -> NDArray[Any]:
+        """Give an unchecked array of which a few places are looked at: only these are read."""
+        view = self._probed.get(name)
+        if view is None:
+            view = self._probed[name] = self._view(name)
+        return view
+
+    def check(self) -> None:
+        """Read every array and raise if one was altered."""
+        for name in self._arrays:
+            self._check(name)
+
+    def _view(self, name: str) -> NDArray[Any]:
         try:
             text, shape, offset = self._arrays[name][:3]
         except KeyError:
@@ -329,16 +357,26 @@ class Pack:
         flat = np.frombuffer(self._map, dtype, size // dtype.itemsize, offset)
         return flat.reshape(shape)
 
-    def check(self) -> None:
-        """Read every array and raise if one was altered."""
-        for name in self._arrays:
-            self._check(name)
-
     def _check(self, name: str) -> None:
         start, size = self._arrays[name][2], self.n_bytes(name)
+        self._advise(name, "MADV_WILLNEED" if size < _READ_AHEAD_FROM else "MADV_NORMAL")
         with memoryview(self._map) as data, data[start : start + size] as mine:
             if zlib.crc32(mine) != self._arrays[name][3]:
                 raise self._damaged(f"{name} was altered (checksum)")
+
+    def _advise(self, name: str, how: str) -> None:
+        """Tell the system how an array will be read, where it can be told."""
+        advice, size = getattr(mmap, how, None), self.n_bytes(name)
+        if advice is None or not size:
+            return
+        start = self._arrays[name][2]
+        stop, start = start + size, start - start % mmap.PAGESIZE
+        if how != "MADV_WILLNEED":
+            self._map.madvise(advice, start, stop - start)
+            return
+        # The system reads ahead no more than its limit at each call.
+        for first in range(start, stop, _READ_AT_ONCE):
+            self._map.madvise(advice, first, min(_READ_AT_ONCE, stop - first))
 
     def _damaged(self, how: str) -> DamagedError:
         return DamagedError(f"{self.path}: {how}; {REMEDY}")

@@ -136,8 +136,8 @@ class Segment:
     def _find(self, table: str, keys: Strings) -> Ints:
         # Unchecked, so that looking up reads a few pages only: the look-up guards itself.
         pack = self.packs[0]
-        strings = Strings(pack.unchecked(table), pack.unchecked(f"{table}.offsets"))
-        found = find(keys, strings, pack.unchecked(f"{table}.slots"))
+        strings = Strings(pack.probed(table), pack.probed(f"{table}.offsets"))
+        found = find(keys, strings, pack.probed(f"{table}.slots"))
         if found.min(initial=-1) < -1 or found.max(initial=-1) >= strings.size:
             raise DamagedError(f"{self.name}: {table}.slots was altered; {REMEDY}")
         return found
