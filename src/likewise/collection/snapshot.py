@@ -126,7 +126,7 @@ class Snapshot:
         keys = Strings.of([encode(term) for term in terms])
         out = np.full(len(terms), -1, np.int64)
         for segment in self.segments:
-            out = np.maximum(out, segment.find_terms(keys))
+            segment.find_terms(keys, out)
         return out
 
     def terms(self, numbers: Ints | Ids) -> list[str]:
