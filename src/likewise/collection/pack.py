@@ -41,6 +41,8 @@ _DTYPE = re.compile(r"[<|][uifb][1248]")
 _UNREADABLE = (zipfile.BadZipFile, struct.error, OSError, ValueError, LookupError, RuntimeError)
 # An array that grows in memory goes to an unnamed file beyond so many bytes.
 MOST_HELD = 128 << 20
+# One that is to be written sooner: as much as a file's own buffer.
+_BUFFER = MOST_BUFFERED = 1 << 16
 # Values that lead nowhere, whatever they are: kernels guard themselves against them. Their
 # checksums are looked at by `check` alone, because that reads nearly all bytes of a collection.
 BULK = {"records", "postings.docs", "postings.counts", "postings.impacts", "cards", "positions"}
@@ -100,8 +102,6 @@ class Stream:
         self._width = width
         self._file: Any = None
         self._pieces: list[NDArray[Any]] = []
-        if isinstance(owner, Packer):
-            self._open(owner.path.parent)
 
     def append(self, values: NDArray[Any]) -> None:
         """Add values at the end."""
@@ -110,9 +110,11 @@ class Stream:
         if self._file is not None:
             self._write(piece)
             return
-        self._pieces.append(piece)
-        if self.size * self.dtype.itemsize > MOST_HELD:
-            self._open()
+        # A copy, as what is given may change before it is written.
+        self._pieces.append(piece.copy())
+        most = MOST_BUFFERED if isinstance(self._owner, Packer) else MOST_HELD
+        if self.size * self.dtype.itemsize > most:
+            self._open(self._owner.path.parent if isinstance(self._owner, Packer) else None)
             for held in self._pieces:
                 self._write(held)
             self._pieces = []
@@ -130,7 +132,7 @@ class Stream:
         """Make it an array of its pack."""
         shape = (self.size // self._width, self._width) if self._width else (self.size,)
         try:
-            if isinstance(self._owner, Memory):
+            if isinstance(self._owner, Memory) or self._file is None:
                 self._owner.put(self.name, self.values().reshape(shape))
                 self._pieces = []
             else:
@@ -145,8 +147,8 @@ class Stream:
             with suppress(OSError):
                 self._file.close()
 
-    def _open(self, folder: Path | None = None) -> None:
-        self._file = tempfile.TemporaryFile(dir=folder, buffering=1 << 16)  # noqa: SIM115
+    def _open(self, folder: Path | None) -> None:
+        self._file = tempfile.TemporaryFile(dir=folder, buffering=_BUFFER)  # noqa: SIM115
 
     def _write(self, piece: NDArray[Any]) -> None:
         if piece.size:
@@ -176,7 +178,7 @@ class Packer:
 
     def __init__(self, path: Path) -> None:
         self.path = path
-        self._file = path.open("w+b")
+        self._file = path.open("w+b", buffering=_BUFFER)
         self._zip = zipfile.ZipFile(self._file, "w", zipfile.ZIP_STORED)
         self._meta: dict[str, Any] = {}
         self._arrays: dict[str, list[Any]] = {}
@@ -185,7 +187,9 @@ class Packer:
         """Put a whole array."""
         laid = np.ascontiguousarray(values, dtype)
         data = laid.reshape(-1).data.cast("B") if laid.size else b""
-        self.copy(name, laid.dtype, laid.shape, [data])
+        self._begin(name, laid.dtype)
+        offset = self._put(f"{name}.npy", _npy_header(laid.dtype, laid.shape), data)
+        self._arrays[name] = [laid.dtype.str, list(laid.shape), offset, zlib.crc32(data)]
 
     def stream(self, name: str, dtype: DTypeLike, width: int = 0) -> Stream:
         """Begin an array of unknown length, written beside until it is closed."""
@@ -199,10 +203,9 @@ class Packer:
         self, name: str, dtype: np.dtype[Any], shape: tuple[int, ...], data: Iterable[Any]
     ) -> None:
         """Put an array whose bytes come in pieces."""
-        assert name not in self._arrays, name
-        assert _DTYPE.fullmatch(dtype.str), dtype
+        self._begin(name, dtype)
         crc = 0
-        with self._member(f"{name}.npy") as member:
+        with self._zip.open(self._info(f"{name}.npy"), "w", force_zip64=True) as member:
             member.write(_npy_header(dtype, shape))
             offset = self._file.tell()
             for piece in data:
@@ -214,9 +217,7 @@ class Packer:
         """Write the table of contents and push everything to the disk."""
         toc = orjson.dumps({"meta": self._meta, "arrays": self._arrays})
         try:
-            with self._member(_TOC) as member:
-                offset = self._file.tell()
-                member.write(toc)
+            offset = self._put(_TOC, b"", toc)
             self._zip.close()
             sync(self._file)
             size = self._file.tell()
@@ -230,16 +231,34 @@ class Packer:
         with suppress(OSError):
             self._file.close()
 
-    @contextmanager
-    def _member(self, name: str) -> Iterator[Any]:
+    def _begin(self, name: str, dtype: np.dtype[Any]) -> None:
+        assert name not in self._arrays, name
+        assert _DTYPE.fullmatch(dtype.str), dtype
+
+    def _put(self, name: str, header: bytes, data: Any) -> int:
+        """Write a member that is known, without going back to its header; give where data begin."""
+        info = self._info(name)
+        info.CRC = zlib.crc32(data, zlib.crc32(header))
+        info.file_size = info.compress_size = len(header) + len(data)
+        info.header_offset = self._file.tell()
+        self._file.write(info.FileHeader(zip64=True) + header)
+        offset = self._file.tell()
+        self._file.write(data)
+        archive: Any = self._zip
+        archive.filelist.append(info)
+        archive.NameToInfo[name] = info
+        archive.start_dir = self._file.tell()
+        archive._didModify = True
+        return offset
+
+    def _info(self, name: str) -> zipfile.ZipInfo:
         info = zipfile.ZipInfo(name)
         info.external_attr = 0o644 << 16
         at = self._file.tell() + _ZIP_HEADER + len(name.encode())
         padding = -(at + 4) % _ALIGNED
         info.extra = _PADDING_ID.to_bytes(2, "little") + padding.to_bytes(2, "little")
         info.extra += bytes(padding)
-        with self._zip.open(info, "w", force_zip64=True) as member:
-            yield member
+        return info
 
 
 class Memory:
