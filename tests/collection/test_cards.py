@@ -29,7 +29,11 @@ VALUES = st.recursive(
     ),
     max_leaves=6,
 )
-TEXT = st.text(st.characters(), max_size=20) | st.text(max_size=200)
+TEXT = (
+    st.text(st.characters(), max_size=20)
+    | st.text(max_size=200)
+    | st.text('tru[]{}",\\', max_size=8)
+)
 DOCUMENTS = st.lists(
     st.builds(Document, TEXT, TEXT, TEXT, st.dictionaries(TEXT, VALUES, max_size=3)), max_size=20
 )
@@ -42,13 +46,12 @@ def stored(documents, step=7):
         writer.append(documents[first : first + step])
     writer.close()
     assert writer.size == len(out["cards"]) == out["cards.offsets"][-1]
-    return Cards(out["cards"], out["cards.offsets"], "the file")
+    return Cards(out["cards"], out["cards.offsets"], len(documents), "the file")
 
 
 def read(cards, doc):
-    first, found = cards.frame(doc)
-    assert first <= doc < first + len(found) <= first + AT_ONCE
-    return found[doc - first]
+    [card] = cards.take([doc])
+    return card
 
 
 @settings(max_examples=50)
@@ -88,6 +91,26 @@ def test_leads_stand_for_titles():
     assert found[3:] == [("", "?" + "x" * (LEAD - 1)), ("", "")]
 
 
+@pytest.mark.parametrize("like", ["],[", 'true],["', "]", '"],["', '\\"],[', "]]"])
+def test_texts_that_look_like_the_end_of_a_card(like):
+    documents = [
+        *(Document("a", like), Document("b", "", like), Document("c", like, fields={"x": like})),
+        Document("d", "", like, {"x": [like, like], like: 1}),
+        *(Document(str(i), f"title {i}") for i in range(30)),
+    ]
+    cards = stored(documents)
+    found = cards.take(list(range(34)))
+    assert [card.title or card.lead for card in found] == [d.title or d.text for d in documents]
+    assert [card.fields for card in found] == [d.fields for d in documents]
+
+
+def test_cards_of_several_documents():
+    cards = stored([Document(str(i), f"title {i}") for i in range(40)])
+    docs = [39, 0, 17, 0, 16, 39, 15]
+    assert [card.title for card in cards.take(docs)] == [f"title {doc}" for doc in docs]
+    assert cards.take([]) == []
+
+
 @pytest.mark.parametrize("n", [0, 1, 15, 16, 17, 32, 33])
 def test_frames_of_sixteen(n):
     documents = [Document(str(i), f"title {i}") for i in range(n)]
@@ -116,11 +139,12 @@ def test_every_flipped_bit_is_found_or_harmless():
 
 def test_a_frame_of_fewer_cards():
     cards = stored([Document(str(i)) for i in range(20)])
-    short = Cards(cards._cards[int(cards._offsets[1]) :], cards._offsets * 0, "the file")
-    short._offsets[1:] = len(short._cards)
-    assert len(short.frame(3)[1]) == 4
-    with pytest.raises(DamagedError, match="the file: cards: 4 in a frame"):
-        short.frame(4)
+    last = cards._cards[int(cards._offsets[1]) :]
+    offsets = np.array([0, len(last)], np.uint32)
+    assert len(Cards(last, offsets, 4, "the file").take(range(4))) == 4
+    for n_docs in (3, 5, 16):
+        with pytest.raises(DamagedError, match=f"the file: cards: 4 in a frame of {n_docs}"):
+            Cards(last, offsets, n_docs, "the file").take([2])
 
 
 ODD = [

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 from likewise.collection.pack import BULK, Pack
 from likewise.collection.postings import BLOCK
-from likewise.collection.segment import Segment, count_terms, find_rows
+from likewise.collection.segment import Segment, count_terms, find_rows, term_rows
 from likewise.collection.snapshot import open_snapshot
 from likewise.collection.writer import Writer, build
 from likewise.errors import DamagedError
@@ -191,6 +191,7 @@ def test_frequencies_are_those_of_the_rows(share):
     doc_freqs, term_freqs = count_terms(terms, held, heads)
     assert doc_freqs.tolist() == np.where(known, heads[rows, 1], 0).tolist()
     assert term_freqs.tolist() == np.where(known, heads[rows, 2], 0).tolist()
+    assert term_rows(terms, held).tolist() == find_rows(held, terms).tolist()
     nothing = count_terms(terms, np.empty(0, np.uint32), np.zeros((1, 4), np.uint32))
     assert not nothing[0].any()
     assert not nothing[1].any()

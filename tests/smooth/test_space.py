@@ -55,6 +55,19 @@ def test_a_document_that_is_added_is_folded_in(make, dense, draw):
     assert not rows[50:].any()
 
 
+def test_few_documents_take_few_rows_of_the_basis_and_have_the_same_bits(make, draw, monkeypatch):
+    collection = make(draw(80), pieces=2)
+    space = fit_space(collection, KLSA(axes=9), threads=1)
+    docs = np.arange(80)
+    monkeypatch.setattr(spaces, "_FEW_ROWS", 1)
+    alone = [space.document_rows(collection, docs[i : i + 1]) for i in range(80)]
+    assert "_scaled" not in vars(space)
+    together = space.document_rows(collection, docs)
+    assert "_scaled" in vars(space)
+    assert np.concatenate(alone).tobytes() == together.tobytes()
+    assert space.document_rows(collection, docs[:1]).tobytes() == together[:1].tobytes()
+
+
 def test_documents_of_the_same_words_have_the_same_row(make, draw):
     texts = draw(40)
     collection = make([*texts, *reversed(texts)], pieces=3)

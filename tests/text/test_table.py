@@ -10,7 +10,7 @@ from likewise.text.table import (
     Strings,
     StringTable,
     _find,
-    _find_one,
+    _find_plainly,
     find,
     hash_bytes,
     make_slots,
@@ -92,6 +92,18 @@ def test_slots_leave_out_what_is_not_live(keys, data):
     assert find(strings, strings, slots).tolist() == expected
 
 
+@pytest.mark.parametrize("way", ["compiled", "plain"])
+def test_only_what_is_not_found_yet_is_looked_up(way):
+    ways = {"compiled": compiled, "plain": plain}
+    keys, strings = Strings.of([b"a", b"b", b"c", b"d"]), Strings.of([b"b", b"d", b"a"])
+    slots = make_slots(strings)
+    found = ways[way](keys, strings, slots, first=100, before=[-1, 7, -1, -1])
+    assert found == (True, [102, 7, -1, 101])
+    for wrong in (-2, 3, 2**31 - 1):
+        slots[:] = wrong
+        assert ways[way](keys, strings, slots) == (False, [-1] * 4)
+
+
 def test_slots_may_have_equal_strings_if_one_is_live():
     strings = Strings.of([b"same", b"same", b"other"])
     slots = make_slots(strings, live=np.array([False, True, True]))
@@ -116,10 +128,16 @@ def test_probe_ends_on_damaged_slots(value):
     assert 0 <= slot < 16
 
 
-def compiled(keys, strings, slots):
-    out = np.empty(keys.size, np.int64)
-    _find(*keys, *strings, slots, out)
-    return out.tolist()
+def compiled(keys, strings, slots, *, first=0, before=None):
+    out = np.array(before or [-1] * keys.size, np.int64)
+    whole = _find(*keys, *strings, slots, first, out)
+    return whole, out.tolist()
+
+
+def plain(keys, strings, slots, *, first=0, before=None):
+    out = np.array(before or [-1] * keys.size, np.int64)
+    whole = _find_plainly(keys, strings, slots, first, out)
+    return whole, out.tolist()
 
 
 @given(
@@ -131,11 +149,12 @@ def test_the_plain_look_up_equals_the_compiled_one(keys, asked, data):
     live = data.draw(st.lists(st.booleans(), min_size=len(keys), max_size=len(keys)))
     strings = Strings.of(keys)
     slots = make_slots(strings, live=np.array(live, np.bool_))
-    asked = [*asked, *keys]
-    found = [_find_one(key, strings, slots) for key in asked]
-    assert found == compiled(Strings.of(asked), strings, slots)
+    asked = Strings.of([*asked, *keys])
+    whole, found = plain(asked, strings, slots)
+    assert (whole, found) == compiled(asked, strings, slots)
     model = {key: i for i, key in enumerate(keys) if live[i]}
-    assert found == [model.get(key, -1) for key in asked]
+    assert whole
+    assert found == [model.get(key, -1) for key in asked.all()]
 
 
 @given(
@@ -148,8 +167,10 @@ def test_both_look_ups_end_alike_on_damaged_tables(keys, slots, offsets, asked):
     """Any slots and any offsets: the same numbers, and nothing is read outside."""
     strings = Strings(Strings.of(keys).arena, np.array(offsets, np.uint32))
     slots = np.array(slots, np.int32)
-    found = [_find_one(key, strings, slots) for key in asked]
-    assert found == compiled(Strings.of(asked), strings, slots)
+    keys = Strings.of(asked)
+    whole, found = plain(keys, strings, slots)
+    assert (whole, found) == compiled(keys, strings, slots)
+    assert max(found, default=-1) < strings.size
 
 
 @pytest.mark.parametrize("n", [0, 1, 16, 17, 100])

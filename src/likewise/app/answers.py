@@ -5,7 +5,7 @@ from __future__ import annotations
 import shutil
 import textwrap
 import unicodedata
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, overload
 
@@ -130,6 +130,9 @@ class Answers(Sequence[Answer]):
 
     def __len__(self) -> int:
         return len(self._answers)
+
+    def __iter__(self) -> Iterator[Answer]:
+        return iter(self._answers)
 
     @overload
     def __getitem__(self, i: int) -> Answer: ...

@@ -24,7 +24,7 @@ import zstandard
 
 from likewise.collection.files import REMEDY, reading_errors, sync
 from likewise.collection.manifest import FileEntry
-from likewise.compiled import Longs
+from likewise.compiled import Bytes, Longs
 from likewise.errors import DamagedError
 from likewise.records import Document
 
@@ -225,11 +225,22 @@ class _Descriptors:
 
 
 _DESCRIPTORS = _Descriptors()
+_of_thread = threading.local()
+
+
+def decompress(frame: bytes | Bytes) -> bytes:
+    """Decompress a frame. A decompressor takes as long to make as to use, so threads keep one."""
+    try:
+        using = _of_thread.decompressor
+    except AttributeError:
+        using = _of_thread.decompressor = zstandard.ZstdDecompressor()
+    data: bytes = using.decompress(frame)
+    return data
 
 
 def _lines(frame: bytes, n_docs: int, path: Path) -> list[bytes]:
     try:
-        lines = zstandard.ZstdDecompressor().decompress(frame).split(b"\n")[:-1]
+        lines = decompress(frame).split(b"\n")[:-1]
     except (zstandard.ZstdError, MemoryError) as error:
         # A damaged header may ask for any amount of memory.
         reason = str(error) or "a block is not readable"

@@ -42,10 +42,17 @@ _DTYPE = re.compile(r"[<|][uifb][1248]")
 _UNREADABLE = (zipfile.BadZipFile, struct.error, OSError, ValueError, LookupError, RuntimeError)
 # An array that grows in memory goes to an unnamed file beyond so many bytes.
 MOST_HELD = 128 << 20
+# One that is to be written sooner: as much as a file's own buffer.
+_BUFFER = MOST_BUFFERED = 1 << 16
 # Values that lead nowhere, whatever they are: kernels guard themselves against them. Their
 # checksums are looked at by `check` alone, because that reads nearly all bytes of a collection.
 BULK = {"records", "postings.docs", "postings.counts", "postings.impacts", "cards", "positions"}
 BULK |= {"codes", "tiles", "words.terms", "words.weights", "basis"}
+# Of these a few rows are looked up, wherever they are.
+SPARSE = {"basis"}
+# Arrays from this size on are read ahead as the system does, smaller ones as a whole.
+_READ_AHEAD_FROM = 1 << 22
+_READ_AT_ONCE = 1 << 17
 
 
 class PackEntry(NamedTuple):
@@ -96,8 +103,6 @@ class Stream:
         self._width = width
         self._file: Any = None
         self._pieces: list[NDArray[Any]] = []
-        if isinstance(owner, Packer):
-            self._open(owner.path.parent)
 
     def append(self, values: NDArray[Any]) -> None:
         """Add values at the end."""
@@ -106,9 +111,11 @@ class Stream:
         if self._file is not None:
             self._write(piece)
             return
-        self._pieces.append(piece)
-        if self.size * self.dtype.itemsize > MOST_HELD:
-            self._open()
+        # A copy, as what is given may change before it is written.
+        self._pieces.append(piece.copy())
+        most = MOST_BUFFERED if isinstance(self._owner, Packer) else MOST_HELD
+        if self.size * self.dtype.itemsize > most:
+            self._open(self._owner.path.parent if isinstance(self._owner, Packer) else None)
             for held in self._pieces:
                 self._write(held)
             self._pieces = []
@@ -126,7 +133,7 @@ class Stream:
         """Make it an array of its pack."""
         shape = (self.size // self._width, self._width) if self._width else (self.size,)
         try:
-            if isinstance(self._owner, Memory):
+            if isinstance(self._owner, Memory) or self._file is None:
                 self._owner.put(self.name, self.values().reshape(shape))
                 self._pieces = []
             else:
@@ -141,8 +148,8 @@ class Stream:
             with suppress(OSError):
                 self._file.close()
 
-    def _open(self, folder: Path | None = None) -> None:
-        self._file = tempfile.TemporaryFile(dir=folder, buffering=1 << 16)  # noqa: SIM115
+    def _open(self, folder: Path | None) -> None:
+        self._file = tempfile.TemporaryFile(dir=folder, buffering=_BUFFER)  # noqa: SIM115
 
     def _write(self, piece: NDArray[Any]) -> None:
         if piece.size:
@@ -172,7 +179,7 @@ class Packer:
 
     def __init__(self, path: Path) -> None:
         self.path = path
-        self._file = path.open("w+b")
+        self._file = path.open("w+b", buffering=_BUFFER)
         self._zip = zipfile.ZipFile(self._file, "w", zipfile.ZIP_STORED)
         self._meta: dict[str, Any] = {}
         self._arrays: dict[str, list[Any]] = {}
@@ -181,7 +188,9 @@ class Packer:
         """Put a whole array."""
         laid = np.ascontiguousarray(values, dtype)
         data = laid.reshape(-1).data.cast("B") if laid.size else b""
-        self.copy(name, laid.dtype, laid.shape, [data])
+        self._begin(name, laid.dtype)
+        offset = self._put(f"{name}.npy", _npy_header(laid.dtype, laid.shape), data)
+        self._arrays[name] = [laid.dtype.str, list(laid.shape), offset, zlib.crc32(data)]
 
     def stream(self, name: str, dtype: DTypeLike, width: int = 0) -> Stream:
         """Begin an array of unknown length, written beside until it is closed."""
@@ -195,10 +204,9 @@ class Packer:
         self, name: str, dtype: np.dtype[Any], shape: tuple[int, ...], data: Iterable[Any]
     ) -> None:
         """Put an array whose bytes come in pieces."""
-        assert name not in self._arrays, name
-        assert _DTYPE.fullmatch(dtype.str), dtype
+        self._begin(name, dtype)
         crc = 0
-        with self._member(f"{name}.npy") as member:
+        with self._zip.open(self._info(f"{name}.npy"), "w", force_zip64=True) as member:
             member.write(_npy_header(dtype, shape))
             offset = self._file.tell()
             for piece in data:
@@ -210,9 +218,7 @@ class Packer:
         """Write the table of contents and push everything to the disk."""
         toc = orjson.dumps({"meta": self._meta, "arrays": self._arrays})
         try:
-            with self._member(_TOC) as member:
-                offset = self._file.tell()
-                member.write(toc)
+            offset = self._put(_TOC, b"", toc)
             self._zip.close()
             sync(self._file)
             size = self._file.tell()
@@ -226,16 +232,34 @@ class Packer:
         with suppress(OSError):
             self._file.close()
 
-    @contextmanager
-    def _member(self, name: str) -> Iterator[Any]:
+    def _begin(self, name: str, dtype: np.dtype[Any]) -> None:
+        assert name not in self._arrays, name
+        assert _DTYPE.fullmatch(dtype.str), dtype
+
+    def _put(self, name: str, header: bytes, data: Any) -> int:
+        """Write a member that is known, without going back to its header; give where data begin."""
+        info = self._info(name)
+        info.CRC = zlib.crc32(data, zlib.crc32(header))
+        info.file_size = info.compress_size = len(header) + len(data)
+        info.header_offset = self._file.tell()
+        self._file.write(info.FileHeader(zip64=True) + header)
+        offset = self._file.tell()
+        self._file.write(data)
+        archive: Any = self._zip
+        archive.filelist.append(info)
+        archive.NameToInfo[name] = info
+        archive.start_dir = self._file.tell()
+        archive._didModify = True
+        return offset
+
+    def _info(self, name: str) -> zipfile.ZipInfo:
         info = zipfile.ZipInfo(name)
         info.external_attr = 0o644 << 16
         at = self._file.tell() + _ZIP_HEADER + len(name.encode())
         padding = -(at + 4) % _ALIGNED
         info.extra = _PADDING_ID.to_bytes(2, "little") + padding.to_bytes(2, "little")
         info.extra += bytes(padding)
-        with self._zip.open(info, "w", force_zip64=True) as member:
-            yield member
+        return info
 
 
 class Memory:
@@ -286,6 +310,10 @@ class Pack:
         self._meta: dict[str, Any] = read["meta"]
         self._arrays: dict[str, list[Any]] = read["arrays"]
         self._views: dict[str, NDArray[Any]] = {}
+        # Else a look at one place reads what is around it, by megabytes on some machines.
+        if hasattr(mmap, "MADV_RANDOM"):
+            self._map.madvise(mmap.MADV_RANDOM)
+        self._probed: dict[str, NDArray[Any]] = {}
         self._lock = threading.Lock()
 
     @property
@@ -311,14 +339,33 @@ class Pack:
         with self._lock:
             view = self._views.get(name)
             if view is None:
-                view = self.unchecked(name)
+                view = self._view(name)
                 if name not in BULK:
                     self._check(name)
+                elif name not in SPARSE:
+                    self._advise(name, "MADV_NORMAL")
                 self._views[name] = view
         return view
 
     def unchecked(self, name: str) -> NDArray[Any]:
         """Give an array to code that nothing in it leads astray."""
+        view = self._view(name)
+        self._advise(name, "MADV_NORMAL")
+        return view
+
+    def probed(self, name: str) -> NDArray[Any]:
+        """Give an unchecked array of which a few places are looked at: only these are read."""
+        view = self._probed.get(name)
+        if view is None:
+            view = self._probed[name] = self._view(name)
+        return view
+
+    def check(self) -> None:
+        """Read every array and raise if one was altered."""
+        for name in self._arrays:
+            self._check(name)
+
+    def _view(self, name: str) -> NDArray[Any]:
         try:
             text, shape, offset = self._arrays[name][:3]
         except KeyError:
@@ -330,16 +377,26 @@ class Pack:
         flat = np.frombuffer(self._map, dtype, size // dtype.itemsize, offset)
         return flat.reshape(shape)
 
-    def check(self) -> None:
-        """Read every array and raise if one was altered."""
-        for name in self._arrays:
-            self._check(name)
-
     def _check(self, name: str) -> None:
         start, size = self._arrays[name][2], self.n_bytes(name)
+        self._advise(name, "MADV_WILLNEED" if size < _READ_AHEAD_FROM else "MADV_NORMAL")
         with memoryview(self._map) as data, data[start : start + size] as mine:
             if zlib.crc32(mine) != self._arrays[name][3]:
                 raise self._damaged(f"{name} was altered (checksum)")
+
+    def _advise(self, name: str, how: str) -> None:
+        """Tell the system how an array will be read, where it can be told."""
+        advice, size = getattr(mmap, how, None), self.n_bytes(name)
+        if advice is None or not size:
+            return
+        start = self._arrays[name][2]
+        stop, start = start + size, start - start % mmap.PAGESIZE
+        if how != "MADV_WILLNEED":
+            self._map.madvise(advice, start, stop - start)
+            return
+        # The system reads ahead no more than its limit at each call.
+        for first in range(start, stop, _READ_AT_ONCE):
+            self._map.madvise(advice, first, min(_READ_AT_ONCE, stop - first))
 
     def _damaged(self, how: str) -> DamagedError:
         return DamagedError(f"{self.path}: {how}; {REMEDY}")

@@ -25,7 +25,7 @@ from likewise.collection.postings import (
 from likewise.collection.records import Records
 from likewise.compiled import Bools, Ids, Ints, Offsets, kernel
 from likewise.errors import DamagedError
-from likewise.text.table import Strings, find
+from likewise.text.table import Strings, find_into
 
 Locate = Callable[[str], Path]
 
@@ -110,7 +110,7 @@ class Segment:
     @cached_property
     def cards(self) -> Cards:
         """What answers show of documents."""
-        return Cards(self["cards"], self["cards.offsets"], self.name)
+        return Cards(self["cards"], self["cards.offsets"], self.n_docs, self.name)
 
     @cached_property
     def fields(self) -> Fields:
@@ -119,10 +119,12 @@ class Segment:
 
     # What is asked of it
 
-    def find_terms(self, keys: Strings) -> Ints:
-        """Look up terms that this segment was the first to use: their numbers, else -1."""
-        found = self._find("terms", keys)
-        return np.where(found >= 0, found + self.entry.first_term, -1)
+    def find_terms(self, keys: Strings, out: Ints | None = None) -> Ints:
+        """Look up terms that this segment was the first to use: their numbers, else -1.
+
+        Where `out` has what other segments found, only the rest is looked up, and put there.
+        """
+        return self._find("terms", keys, out, self.entry.first_term)
 
     def first_terms(self) -> Ints:
         """Give the numbers of the terms that this segment was the first to use."""
@@ -134,14 +136,14 @@ class Segment:
         found = self._find("ids", keys)
         return np.where((found >= 0) & self.live[found], found, -1) if self.n_docs else found
 
-    def _find(self, table: str, keys: Strings) -> Ints:
+    def _find(self, table: str, keys: Strings, out: Ints | None = None, first: int = 0) -> Ints:
         # Unchecked, so that looking up reads a few pages only: the look-up guards itself.
         pack = self.packs[0]
-        strings = Strings(pack.unchecked(table), pack.unchecked(f"{table}.offsets"))
-        found = find(keys, strings, pack.unchecked(f"{table}.slots"))
-        if found.min(initial=-1) < -1 or found.max(initial=-1) >= strings.size:
+        strings = Strings(pack.probed(table), pack.probed(f"{table}.offsets"))
+        out = np.full(keys.size, -1, np.int64) if out is None else out
+        if not find_into(out, keys, strings, pack.probed(f"{table}.slots"), first=first):
             raise DamagedError(f"{self.name}: {table}.slots was altered; {REMEDY}")
-        return found
+        return out
 
     def frequencies(self, terms: Ints) -> tuple[Ints, Ints]:
         """Count the documents and the occurrences of terms, deleted documents left out."""
@@ -195,13 +197,12 @@ class Segment:
 
 
 @kernel
-def count_terms(terms: Ints, held: Offsets, heads: Offsets) -> tuple[Ints, Ints]:
-    """Look up the document and total frequencies of terms, 0 for those that are not held.
+def term_rows(terms: Ints, held: Offsets) -> Ints:
+    """Find the rows of terms in the postings of a segment, -1 for those that are not held.
 
-    Equals `heads[rows, 1]` and `heads[rows, 2]`, with `rows = np.searchsorted(held, terms)`.
+    Equals `find_rows(held, terms)`.
     """
-    doc_freqs = np.zeros(len(terms), np.int64)
-    term_freqs = np.zeros(len(terms), np.int64)
+    rows = np.empty(len(terms), np.int64)
     n = len(held)
     for i in range(len(terms)):
         # A first segment holds every term up to its last, so that most stand at their number.
@@ -209,9 +210,24 @@ def count_terms(terms: Ints, held: Offsets, heads: Offsets) -> tuple[Ints, Ints]
         if row < 0 or row >= n or np.int64(held[row]) != terms[i]:
             row = np.searchsorted(held, terms[i])
             if row == n or np.int64(held[row]) != terms[i]:
-                continue
-        doc_freqs[i] = heads[row, 1]
-        term_freqs[i] = heads[row, 2]
+                row = -1
+        rows[i] = row
+    return rows
+
+
+@kernel
+def count_terms(terms: Ints, held: Offsets, heads: Offsets) -> tuple[Ints, Ints]:
+    """Look up the document and total frequencies of terms, 0 for those that are not held.
+
+    Equals `heads[rows, 1]` and `heads[rows, 2]`, with `rows = np.searchsorted(held, terms)`.
+    """
+    doc_freqs = np.zeros(len(terms), np.int64)
+    term_freqs = np.zeros(len(terms), np.int64)
+    rows = term_rows(terms, held)
+    for i in range(len(terms)):
+        if rows[i] >= 0:
+            doc_freqs[i] = heads[rows[i], 1]
+            term_freqs[i] = heads[rows[i], 2]
     return doc_freqs, term_freqs
 
 

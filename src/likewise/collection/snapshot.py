@@ -11,7 +11,7 @@ from typing import Any, TypeVar
 import numpy as np
 
 from likewise.collection.build import content
-from likewise.collection.cards import AT_ONCE, Card
+from likewise.collection.cards import Card
 from likewise.collection.files import REMEDY
 from likewise.collection.generations import DATA, Lease, take_lease
 from likewise.collection.manifest import Artifact, Manifest
@@ -129,7 +129,7 @@ class Snapshot:
         keys = Strings.of([encode(term) for term in terms])
         out = np.full(len(terms), -1, np.int64)
         for segment in self.segments:
-            out = np.maximum(out, segment.find_terms(keys))
+            segment.find_terms(keys, out)
         return out
 
     def terms(self, numbers: Ints | Ids) -> list[str]:
@@ -189,29 +189,21 @@ class Snapshot:
 
     def doc_ids(self, docs: Ints) -> list[str]:
         """Give the ids of documents."""
-        owners = np.searchsorted(self.bases, docs, "right") - 1
         out = [""] * len(docs)
-        for owner in np.unique(owners).tolist():
-            places = np.flatnonzero(owners == owner)
-            ids = self.segments[owner].ids.take(docs[places] - self.bases[owner])
-            for place, doc_id in zip(places.tolist(), ids.all(), strict=True):
+        for segment, places, its in self._by_segment(docs):
+            for place, doc_id in zip(places, segment.ids.take(its).all(), strict=True):
                 out[place] = doc_id.decode()
         return out
 
     def cards(self, docs: Ints) -> list[Card]:
         """Give what answers show of documents, all of their fields included."""
-        frames: dict[tuple[int, int], tuple[int, list[Card]]] = {}
-        out = []
-        for doc in docs.tolist():
-            segment, local = self._locate(doc)
-            key = (id(segment), local // AT_ONCE)
-            if key not in frames:
-                frames[key] = segment.cards.frame(local)
-            first, cards = frames[key]
-            card = cards[local - first]
-            if not card.complete:
-                card = card._replace(fields=segment.documents[local].fields)
-            out.append(card)
+        out: list[Any] = [None] * len(docs)
+        for segment, places, its in self._by_segment(docs):
+            local = its.tolist()
+            for place, doc, card in zip(places, local, segment.cards.take(local), strict=True):
+                out[place] = card
+                if not card.complete:
+                    out[place] = card._replace(fields=segment.documents[doc].fields)
         return out
 
     def document(self, doc: int) -> Document:
@@ -306,6 +298,16 @@ class Snapshot:
     def field_names(self) -> list[str]:
         """List the metadata fields that any document has."""
         return sorted({name for segment in self.segments for name in segment.fields.names})
+
+    def _by_segment(self, docs: Ints) -> Iterator[tuple[Segment, Sequence[int], Ints]]:
+        """Give each segment that has some of the documents, their places, and numbers in it."""
+        if len(self.segments) == 1:
+            yield self.segments[0], range(len(docs)), docs
+            return
+        owners = np.searchsorted(self.bases, docs, "right") - 1
+        for owner in dict.fromkeys(owners.tolist()):
+            places = np.flatnonzero(owners == owner)
+            yield self.segments[owner], places.tolist(), docs[places] - self.bases[owner]
 
     def _locate(self, doc: int) -> tuple[Segment, int]:
         owner = int(np.searchsorted(self.bases, doc, "right")) - 1

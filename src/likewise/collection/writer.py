@@ -530,7 +530,7 @@ class _Addition:
     def _find_terms(self, terms: Strings) -> Ints:
         out = np.full(terms.size, -1, np.int64)
         for segment in (*self._snapshot.segments, *self._sealed):
-            out = np.maximum(out, segment.find_terms(terms))
+            segment.find_terms(terms, out)
         return out
 
     def _find_docs(self, ids: Strings) -> Ints:

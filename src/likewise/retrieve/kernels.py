@@ -12,6 +12,7 @@ from typing import Any, NamedTuple, TypeAlias
 import numpy as np
 
 from likewise.collection.postings import BLOCK, Bounds, Postings, block_of, start_of
+from likewise.collection.segment import term_rows
 from likewise.compiled import Bools, Floats, Int, Ints, Shorts, kernel
 from likewise.retrieve.best import key_of, push, score_of
 from likewise.retrieve.impacts import add_impacts, best_impact, impact_at
@@ -384,11 +385,12 @@ def search_batch(
 ) -> None:
     """Search for several queries, one after the other.
 
-    `queries` is bounds, rows, weights, factors and shares; `heaps` the keys, a row for each
+    `queries` is bounds, terms, weights, factors and shares; `heaps` the keys, a row for each
     query, and the sizes.
     """
-    bounds, rows, weights, factors, shares = queries
+    bounds, terms, weights, factors, shares = queries
     keys, sizes = heaps
+    rows = term_rows(terms, postings.terms)
     for q in range(len(bounds) - 1):
         a, b = bounds[q], bounds[q + 1]
         if a == b or keys.shape[1] == 0:

@@ -11,7 +11,7 @@ from itertools import count
 import numpy as np
 
 from likewise.collection.postings import BLOCK, BLOCK_AT, BLOCK_MASK, Bounds
-from likewise.collection.segment import Segment, find_rows
+from likewise.collection.segment import Segment
 from likewise.collection.snapshot import Snapshot
 from likewise.compiled import Bools, Floats, Ints
 from likewise.errors import UsageError
@@ -88,7 +88,6 @@ class Retriever:
         for i, segment in enumerate(self.collection.segments):
             if segment.n_docs == 0 or len(segment.postings.terms) == 0:
                 continue
-            rows = find_rows(segment.postings.terms, terms)
             live = segment.mask
             if allowed is not None:
                 live = np.zeros(len(segment.mask), np.bool_)
@@ -96,7 +95,7 @@ class Retriever:
             search_batch(
                 segment.postings,
                 (self.model.impact, self._segment_norms(segment)),
-                (bounds, rows, weights, factors, shares),
+                (bounds, terms, weights, factors, shares),
                 (live, self.collection.bases[i], segment.n_docs),
                 (keys, sizes),
                 self._segment_bounds(segment),

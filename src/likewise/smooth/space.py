@@ -37,6 +37,8 @@ _PER_AXIS, _FEWEST_AXES, _MOST_AXES = 14, 50, 300
 _ALL_TERMS = 50_000
 # Relative to a document's features: what is below it single precision made up.
 _NOISE = 1e-5
+# Documents that have less than such a share of all rows do not need the whole basis.
+_FEW_ROWS = 8
 
 
 class NothingToFit(UsageError):
@@ -158,6 +160,14 @@ class KernelSpace:
     def _scaled(self) -> Floats:
         return np.ascontiguousarray(self.basis / self.values, np.float32)
 
+    def _scaled_rows(self, rows: Ids) -> tuple[Floats, Ids]:
+        """Give a scaled basis, and where rows are in it: of few rows no others are read."""
+        if "_scaled" in vars(self) or len(rows) > len(self.basis) // _FEW_ROWS:
+            return self._scaled, rows
+        needed, places = np.unique(rows, return_inverse=True)
+        some = self.basis[needed] / self.values
+        return np.ascontiguousarray(some, np.float32), places.astype(np.int32)
+
     def captured(self, counts: TermCounts) -> Doubles:
         """Give the share of each document's features that lies along the axes."""
         weighted = weigh(self.kernel, self.vocabulary, self.corpus, counts)
@@ -172,7 +182,8 @@ class KernelSpace:
         """Give the rows of documents: `u = φ V Σ⁻¹`."""
         weighted = weigh(self.kernel, self.vocabulary, self.corpus, counts)
         out = np.zeros((len(weighted.bounds) - 1, self.n_axes), np.float32)
-        fold(weighted.bounds, weighted.rows, weighted.weights, self._scaled, out)
+        basis, rows = self._scaled_rows(weighted.rows)
+        fold(weighted.bounds, rows, weighted.weights, basis, out)
         owners = np.repeat(np.arange(len(out)), np.diff(weighted.bounds))
         squares = np.bincount(owners, np.square(weighted.weights), len(out))
         return without_noise(out, self.values, np.sqrt(squares))

@@ -130,16 +130,36 @@ def make_slots(strings: Strings, *, size: int = 0, live: Bools | None = None) ->
 
 def find(keys: Strings, strings: Strings, slots: Ids) -> Ints:
     """Look keys up in a table given as arrays: their numbers, -1 where unknown."""
-    if keys.size <= _FEW and "numba" not in sys.modules:
-        # Loading compiled code takes longer than looking up a few keys without it.
-        return np.array([_find_one(key, strings, slots) for key in keys.all()], np.int64)
-    out = np.empty(keys.size, np.int64)
-    _find(*keys, *strings, slots, out)
+    out = np.full(keys.size, -1, np.int64)
+    find_into(out, keys, strings, slots)
     return out
 
 
+def find_into(out: Ints, keys: Strings, strings: Strings, slots: Ids, *, first: int = 0) -> bool:
+    """Look up the keys for which -1 was found so far; numbers begin with `first`.
+
+    False where slots name strings that are not there: then some are not looked up.
+    """
+    if keys.size > _FEW or "numba" in sys.modules:
+        return bool(_find(*keys, *strings, slots, first, out))
+    # Loading compiled code takes longer than looking up a few keys without it.
+    return _find_plainly(keys, strings, slots, first, out)
+
+
+def _find_plainly(keys: Strings, strings: Strings, slots: Ids, first: int, out: Ints) -> bool:
+    """Look keys up. Equals `_find`, in plain Python."""
+    for i, key in enumerate(keys.all()):
+        if out[i] < 0:
+            found = _find_one(key, strings, slots)
+            if found < -1 or found >= strings.size:
+                return False
+            if found >= 0:
+                out[i] = found + first
+    return True
+
+
 def _find_one(key: bytes, strings: Strings, slots: Ids) -> int:
-    """Look one key up. Equals `_find`, in plain Python."""
+    """Look one key up. Equals `slots[probe(…)]`, in plain Python."""
     h = int(HASH_SEED)
     for byte in key:
         h = (h ^ byte) * int(HASH_PRIME) & (1 << 64) - 1
@@ -224,12 +244,25 @@ def _fill(arena: Bytes, offsets: Offsets, live: Bools, slots: Ids) -> None:
 
 @kernel
 def _find(
-    keys: Bytes, bounds: Offsets, arena: Bytes, offsets: Offsets, slots: Ids, out: Ints
-) -> None:
+    keys: Bytes,
+    bounds: Offsets,
+    arena: Bytes,
+    offsets: Offsets,
+    slots: Ids,
+    first: Int,
+    out: Ints,
+) -> bool:
     for i in range(len(bounds) - 1):
+        if out[i] >= 0:
+            continue
         start, stop = np.int64(bounds[i]), np.int64(bounds[i + 1])
         slot = probe(hash_bytes(keys, start, stop), keys, start, stop, arena, offsets, slots)
-        out[i] = slots[slot]
+        found = np.int64(slots[slot])
+        if found < -1 or found >= len(offsets) - 1:
+            return False
+        if found >= 0:
+            out[i] = found + first
+    return True
 
 
 @kernel
