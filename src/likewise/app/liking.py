@@ -128,13 +128,13 @@ class Liking(Opened):
         return self._halves[model]
 
     def space(self, near: str | Near = "near") -> Space:
-        """Give all documents as vectors of a model, indexed: `near(model=lda,metric=js)`."""
+        """Give all documents as vectors of a model: `near(model=lda,metric=js)`."""
         from likewise.like.near import read_near
-        from likewise.like.space import build_space
+        from likewise.like.space import open_space
 
         config = read_near(near)
         if config not in self._spaces:
-            self._spaces[config] = build_space(
+            self._spaces[config] = open_space(
                 self.halves(config.model), metric=config.metric, method=config.index
             )
         return self._spaces[config]
