@@ -77,8 +77,8 @@ def real_topics(folder):
     source = news / "corpus.jsonl.gz" if news else "docstrings:"
     c = lw.index(source, to=folder / "real.lw", analysis=PLAIN, model=None)
     c.fit(f"lda(topics={TOPICS},sweeps=150)")
-    space = c.space("near(index=scan)")
-    theta = space.neighbours.points(np.arange(len(space.docs))) ** 2
+    theta = c.halves().coordinates(c.snapshot.live_docs())
+    theta /= np.maximum(theta.sum(axis=1, keepdims=True), 1e-30)
     return theta[theta.any(axis=1)]
 
 

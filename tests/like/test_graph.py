@@ -4,6 +4,7 @@ import pytest
 
 from likewise.errors import UsageError
 from likewise.like import graph as graphs
+from likewise.like.space import Space
 from likewise.neighbours.index import Neighbours
 
 
@@ -40,16 +41,16 @@ def test_the_number_of_threads_changes_nothing(themes, tmp_path):
 def interrupted(themes, path, monkeypatch, *, after, **options):
     """Make a graph, stopped after so many blocks; give the rows that each block asked for."""
     asked = []
-    nearest_to = Neighbours.nearest_to
+    nearest_to = Space.nearest_to
 
-    def stopping(self, numbers, k=10, *, threads=1):
+    def stopping(self, docs, k, *, threads=1):
         if len(asked) == after:
             raise KeyboardInterrupt
-        asked.append(int(np.min(numbers)))
-        return nearest_to(self, numbers, k, threads=threads)
+        asked.append(int(np.min(docs)))
+        return nearest_to(self, docs, k, threads=threads)
 
     with monkeypatch.context() as patched:
-        patched.setattr(Neighbours, "nearest_to", stopping)
+        patched.setattr(Space, "nearest_to", stopping)
         patched.setattr(graphs, "_BLOCK", 10)
         try:
             themes.graph(path, **options)
@@ -58,11 +59,13 @@ def interrupted(themes, path, monkeypatch, *, after, **options):
     return asked
 
 
-def test_a_stopped_graph_goes_on_where_it_was(themes, tmp_path, monkeypatch):
+@pytest.mark.parametrize("near", ["near", "near(index=tree)", "near(model=lda,metric=js)"])
+def test_a_stopped_graph_goes_on_where_it_was(themes, tmp_path, monkeypatch, near):
     path = tmp_path / "graph.jsonl"
-    assert interrupted(themes, path, monkeypatch, after=2, k=3) == [0, 10]
-    assert interrupted(themes, path, monkeypatch, after=99, k=3) == [20, 30, 40, 50, 60]
-    themes.graph(tmp_path / "whole.jsonl", k=3)
+    assert interrupted(themes, path, monkeypatch, after=2, k=3, near=near) == [0, 10]
+    rest = interrupted(themes, path, monkeypatch, after=99, k=3, near=near)
+    assert rest == [20, 30, 40, 50, 60]
+    themes.graph(tmp_path / "whole.jsonl", k=3, near=near)
     assert path.read_bytes() == (tmp_path / "whole.jsonl").read_bytes()
 
 
@@ -74,11 +77,11 @@ def test_another_question_begins_again(themes, tmp_path, monkeypatch):
 
 
 def test_half_an_index_begins_again(themes, tmp_path, monkeypatch):
-    path = tmp_path / "graph.jsonl"
-    interrupted(themes, path, monkeypatch, after=2, k=3)
+    path, near = tmp_path / "graph.jsonl", "near(index=tree)"
+    interrupted(themes, path, monkeypatch, after=2, k=3, near=near)
     index = tmp_path / "graph.jsonl.work" / "index"
     index.write_bytes(index.read_bytes()[:-9])
-    assert interrupted(themes, path, monkeypatch, after=99, k=3)[0] == 0
+    assert interrupted(themes, path, monkeypatch, after=99, k=3, near=near)[0] == 0
     assert len(lines(path)) == 180
 
 
@@ -93,6 +96,24 @@ def test_what_cannot_be_written_is_said(themes, tmp_path):
     assert len(lines(tmp_path / "graph.jsonl")) == 60
     with pytest.raises(UsageError, match="at least 1"):
         themes.graph(tmp_path / "none.jsonl", k=0)
+
+
+@pytest.mark.parametrize("near", ["near", "near(model=lda)", "near(model=lda,metric=kl)"])
+def test_each_line_is_the_answer_for_one_document(themes, tmp_path, near):
+    themes.graph(tmp_path / "g.jsonl", k=70, near=near)
+    space, ids = themes.space(near), themes.snapshot.doc_ids(np.arange(61))
+    found = {doc_id: [] for doc_id in ids}
+    for line in lines(tmp_path / "g.jsonl"):
+        found[line["doc_id"]].append((line["neighbour_id"], line["distance"]))
+    for doc, doc_id in enumerate(ids):
+        docs, distances = space.nearest_to(np.array([doc]), 70)
+        there = np.isfinite(distances[0])
+        near_ids = [ids[other] for other in docs[0][there]]
+        assert [line[0] for line in found[doc_id]] == near_ids
+        assert (
+            np.float32([line[1] for line in found[doc_id]]).tolist() == distances[0][there].tolist()
+        )
+    assert found["empty"] == []
 
 
 def test_progress_counts_every_document(themes, tmp_path):
@@ -114,6 +135,6 @@ def test_an_attempt_killed_before_its_index_was_whole_begins_again(themes, tmp_p
     with monkeypatch.context() as patched:
         patched.setattr(Neighbours, "save", lambda *_: (_ for _ in ()).throw(KeyboardInterrupt))
         with pytest.raises(KeyboardInterrupt):
-            themes.graph(path, k=3)
-    themes.graph(path, k=3)
+            themes.graph(path, k=3, near="near(index=scan)")
+    themes.graph(path, k=3, near="near(index=scan)")
     assert len(lines(path)) == 180

@@ -107,6 +107,36 @@ def test_the_nearest_are_those_of_the_formula(kind, sizes, n, share, seed):
     assert found.scores.dtype == np.float64
 
 
+@given(
+    kind=kinds,
+    sizes=st.lists(st.integers(0, 60), min_size=1, max_size=4),
+    n=st.integers(0, 70),
+    n_points=st.integers(1, 9),
+    share=st.sampled_from([None, 0.02, 0.3, 0.9]),
+    seed=st.integers(0, 10**6),
+)
+def test_of_many_points_the_nearest_are_among_the_candidates(kind, sizes, n, n_points, share, seed):
+    random = np.random.default_rng(seed)
+    coded, point = drawn(kind, sum(sizes), random)
+    points = np.array([point * random.choice([-1, 0, 0.5, 1], 9) for _ in range(n_points)])
+    mask = np.ones(sum(sizes), np.bool_) if share is None else random.random(sum(sizes)) < share
+    masks = None if share is None else split(mask, sizes)
+    found = search_of(cut(coded, sizes)).candidates_of_each(points, n, masks)
+    assert len(found) == n_points
+    for one, docs in zip(points, found, strict=True):
+        truth, _ = dense(coded, one, n, mask)
+        assert np.isin(truth, docs).all()
+        assert mask[docs].all()
+        assert (np.diff(docs) > 0).all()
+
+
+def test_of_many_points_few_documents_are_candidates(halves):
+    points = np.random.default_rng(1).standard_normal((20, 20))
+    for sizes in ([2000], [500] * 4):
+        for docs in search_of(cut(halves, sizes)).candidates_of_each(points, 20):
+            assert 20 <= len(docs) <= 22
+
+
 def test_many_vectors_and_any_cuts_give_the_same_bits():
     random = np.random.default_rng(0)
     coded = encode(random.laplace(size=(20_000, 150)).astype(np.float32))

@@ -122,15 +122,15 @@ class Liking(Opened):
 
     @of_one_state
     def space(self, near: str | Near = "near") -> Space:
-        """Give all documents as vectors of a model, indexed: `near(model=lda,metric=js)`."""
+        """Give all documents as vectors of a model: `near(model=lda,metric=js)`."""
         from likewise.like.near import read_near
-        from likewise.like.space import build_space
+        from likewise.like.space import open_space
 
         config = read_near(near)
 
         def make() -> Space:
             halves = self.halves(config.model)
-            return build_space(halves, metric=config.metric, method=config.index)
+            return open_space(halves, metric=config.metric, method=config.index)
 
         return self._snapshot.memo(("space", config), make)
 

@@ -20,17 +20,23 @@ from numpy.typing import NDArray
 from likewise import notation
 from likewise.collection.files import storage_errors, write_bytes
 from likewise.collection.pack import Packer, open_pack
+from likewise.collection.snapshot import Snapshot
 from likewise.compiled import Floats, Ints
 from likewise.derived.kind import Progress as Watch
 from likewise.errors import LikewiseError, MissingExtra, UsageError
 from likewise.like.near import Near
-from likewise.like.space import Space, build_space
+from likewise.like.nearest import BuiltIndex
+from likewise.like.space import Space, open_space
 from likewise.like.store import StoredHalves
 from likewise.models.stored import find_model
+from likewise.neighbours.choose import Auto
+from likewise.neighbours.index import read_method
 from likewise.neighbours.store import open_neighbours
 
 _BLOCK = 8192
-_ABOUT = "about.json"
+# How blocks are written: those of another version are not read.
+_FORMAT = 2
+_ABOUT, _INDEX = "about.json", "index"
 FORMATS = (".parquet", ".jsonl")
 
 
@@ -66,21 +72,23 @@ def write_graph(
     work = path.with_name(path.name + ".work")
     with storage_errors(path):
         space = _space(halves, work, near, k, seed)
+        docs = halves.collection.live_docs()
         blocks = [
-            _block(space, work, start, k, threads, on_doc)
-            for start in range(0, len(space.docs), _BLOCK)
+            _block(space, docs[start : start + _BLOCK], work, k, threads, on_doc)
+            for start in range(0, len(docs), _BLOCK)
         ]
-        n = _assemble(space, blocks, work / path.name)
+        n = _assemble(halves.collection, docs, blocks, work / path.name)
         os.replace(work / path.name, path)
         shutil.rmtree(work)
     return n
 
 
 def _space(halves: StoredHalves, work: Path, near: Near, k: int, seed: int) -> Space:
-    """Open the space that an earlier attempt built, if it was of the same work, or build it."""
+    """Open the space, with the index that an earlier attempt at the same work built, if it did."""
     collection, model = halves.collection, halves.model
     about = orjson.dumps(
         {
+            "format": _FORMAT,
             "collection": [collection.manifest.lineage, collection.manifest.generation],
             "model": find_model(collection, model.name).id,
             "near": notation.write(near),
@@ -91,17 +99,19 @@ def _space(halves: StoredHalves, work: Path, near: Near, k: int, seed: int) -> S
     if work.exists() and any(work.iterdir()) and not (work / _ABOUT).exists():
         raise UsageError(f"{work} is in the way, and is not of an earlier attempt: move it")
     if (work / _ABOUT).exists() and (work / _ABOUT).read_bytes() == about:
+        if read_method(near.index) == Auto():
+            return open_space(halves, metric=near.metric)
         try:
-            docs = open_pack(work / "docs.npz")["docs"]
-            return Space(collection, model, docs, open_neighbours(work / "index"))
+            neighbours = open_neighbours(work / _INDEX)
+            return Space(halves, neighbours.metric, BuiltIndex(neighbours, collection.live_docs()))
         except (LikewiseError, OSError):
             pass  # half an attempt: begin again
     shutil.rmtree(work, ignore_errors=True)
     work.mkdir(parents=True)
     write_bytes(work / _ABOUT, about)
-    space = build_space(halves, metric=near.metric, method=near.index, seed=seed)
-    space.neighbours.save(work / "index")
-    _write_pack(work / "docs.npz", docs=space.docs)
+    space = open_space(halves, metric=near.metric, method=near.index, seed=seed)
+    if isinstance(space.finder, BuiltIndex):
+        space.finder.neighbours.save(work / _INDEX)
     return space
 
 
@@ -117,34 +127,32 @@ def _write_pack(path: Path, **arrays: NDArray[Any]) -> None:
     out.path.rename(path)
 
 
-def _block(space: Space, work: Path, start: int, k: int, threads: int, watch: Watch | None) -> Path:
+def _block(space: Space, docs: Ints, work: Path, k: int, threads: int, watch: Watch | None) -> Path:
     """Find the neighbours of a block of documents, unless an earlier attempt did."""
-    rows = np.arange(start, min(start + _BLOCK, len(space.docs)))
-    path = work / f"block-{start}.npz"
+    path = work / f"block-{docs[0]}.npz"
     if not path.exists():
-        found = space.neighbours.nearest_to(rows, k, threads=threads)
-        _write_pack(path, numbers=found.numbers, distances=found.distances)
+        found = space.nearest_to(docs, k, threads=threads)
+        _write_pack(path, docs=found.numbers, distances=found.distances)
     if watch:
-        watch(len(rows))
+        watch(len(docs))
     return path
 
 
-def _assemble(space: Space, blocks: list[Path], path: Path) -> int:
+def _assemble(collection: Snapshot, docs: Ints, blocks: list[Path], path: Path) -> int:
     """Put the blocks together as one file."""
     n = first = 0
     opened = _parquet if path.suffix == ".parquet" else _jsonl
     with opened(path) as table:
         for block in blocks:
             found = open_pack(block)
-            near, far = found["numbers"], found["distances"]
-            n_docs = len(near)
+            near, far = found["docs"], found["distances"]
             there = (near >= 0) & np.isfinite(far)
             rows, ranks = np.nonzero(there)
-            ids = np.array(space.collection.doc_ids(space.docs[first : first + n_docs]), object)
-            others = space.collection.doc_ids(space.docs[near[there]])
+            ids = np.array(collection.doc_ids(docs[first : first + len(near)]), object)
+            others = collection.doc_ids(near[there])
             table.write(ids[rows].tolist(), others, ranks + 1, far[there])
             n += len(rows)
-            first += n_docs
+            first += len(near)
     return n
 
 

@@ -6,8 +6,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import ClassVar
 
-import numpy as np
-
 from likewise import notation
 from likewise.compiled import Bools
 from likewise.like.space import Space
@@ -20,8 +18,8 @@ from likewise.stages.stage import Answered, Stage, text_of
 class Near:
     """Rank by nearness in a model's space.
 
-    `model` "" is the model fitted last, `metric` "" the one that suits it, and `index` the method
-    of finding neighbours.
+    `model` "" is the model fitted last, and `metric` "" the one that suits it. `index` is a method
+    of finding neighbours that an index is built by; `auto` builds none.
     """
 
     model: str = ""
@@ -55,7 +53,7 @@ class RankNear(Stage):
         self.space = space
         self.config = config
         self.k = k
-        self._allowed = None if allowed is None else np.concatenate([*allowed])
+        self._allowed = allowed
         self._threads = threads
 
     def apply(self, batch: Sequence[Answered]) -> list[Answered]:

@@ -1,8 +1,9 @@
-"""The documents of a collection as vectors of a model, and an index of them."""
+"""The documents of a collection as vectors of a model: which are near, and by what."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -12,6 +13,7 @@ from numpy.typing import NDArray
 from likewise.collection.snapshot import Snapshot
 from likewise.compiled import Bools, Floats, Ints
 from likewise.errors import UsageError
+from likewise.like.nearest import BuiltIndex, NearestDocs, StoredVectors, default_metric
 from likewise.like.store import StoredHalves
 from likewise.models.document_vectors import as_halves
 from likewise.models.outside import counts_of
@@ -19,8 +21,10 @@ from likewise.models.reading import top_rows, with_words
 from likewise.models.stored import AnyModel
 from likewise.models.supplied import SuppliedModel
 from likewise.models.topics import TopicModel
+from likewise.neighbours.choose import Auto
+from likewise.neighbours.coded import decode
 from likewise.neighbours.finder import Method
-from likewise.neighbours.index import Neighbours, build_neighbours
+from likewise.neighbours.index import Nearest, build_neighbours, read_method
 from likewise.neighbours.metrics import Metric, embed, read_metric, similarity, similarity_parts
 from likewise.records import Ranking
 from likewise.retrieve.explain import Part
@@ -28,24 +32,23 @@ from likewise.retrieve.explain import Part
 _NAMED_BY = 3
 
 
-def default_metric(model: AnyModel) -> str:
-    """Give the metric that suits a model: of distributions Hellinger's, else the cosine."""
-    return "hellinger" if isinstance(model, TopicModel) else "cosine"
-
-
 @dataclass(frozen=True)
 class Space:
-    """Documents as vectors: vector i of `neighbours` is that of document `docs[i]`."""
+    """Documents as vectors of a model, and what finds those that are near by a metric."""
 
-    collection: Snapshot
-    model: AnyModel
-    docs: Ints
-    neighbours: Neighbours
+    halves: StoredHalves
+    metric: Metric
+    finder: NearestDocs
 
     @property
-    def metric(self) -> Metric:
-        """What is near."""
-        return self.neighbours.metric
+    def collection(self) -> Snapshot:
+        """Where the documents are."""
+        return self.halves.collection
+
+    @property
+    def model(self) -> AnyModel:
+        """Whose vectors they are."""
+        return self.halves.model
 
     def text_vectors(self, texts: Sequence[str]) -> NDArray[np.float32]:
         """Give the vectors of texts from outside the collection."""
@@ -56,34 +59,54 @@ class Space:
     def _text_vector(self, text: str) -> Floats:
         counts, _ = counts_of(self.collection, text)
         triples = self.model.decompose(counts, words=0)
-        return self.model.coordinates(as_halves(triples, self.model.compact(counts, triples)))
+        kept = as_halves(triples, self.model.compact(counts, triples))
+        return self.model.coordinates(decode(kept.points), kept.shares)
 
     def rank(
-        self, vectors: Floats, k: int, *, allowed: Bools | None = None, threads: int = 1
+        self,
+        vectors: Floats,
+        k: int,
+        *,
+        allowed: Sequence[Bools] | None = None,
+        threads: int = 1,
     ) -> list[Ranking]:
         """Rank the documents nearest to vectors, by similarity (`metrics.similarity`)."""
-        found = self.neighbours.nearest(
-            vectors,
-            max(min(k, len(self.docs)), 1),
-            allowed=None if allowed is None else allowed[self.docs],
-            threads=threads,
-        )
+        found = self._nearest(vectors, min(k, self.collection.n_docs), allowed, threads)
         return [
-            self._ranking(numbers, distances)
-            for numbers, distances in zip(found.numbers, found.distances, strict=True)
+            self._ranking(docs, distances)
+            for docs, distances in zip(found.numbers, found.distances, strict=True)
         ]
 
     def rank_near_doc(self, doc: int, k: int) -> Ranking:
-        """Rank the documents nearest to one of the space, which is left out."""
-        found = self.neighbours.nearest_to(self._row(doc), max(min(k, len(self.docs) - 1), 1))
+        """Rank the documents nearest to one of the collection, which is left out."""
+        found = self.nearest_to(np.array([doc]), k)
         return self._ranking(found.numbers[0], found.distances[0])
 
-    def _row(self, doc: int) -> int:
-        return int(np.searchsorted(self.docs, doc))
+    def nearest_to(self, docs: Ints, k: int, *, threads: int = 1) -> Nearest:
+        """Find the k documents nearest to each of some of the collection; itself is left out."""
+        k = max(min(k, self.collection.n_docs - 1), 1)
+        found = self._nearest(self.halves.coordinates(docs), k + 1, None, threads)
+        own = found.numbers == docs[:, None]
+        # Of several that are the same as a document, itself may not be among the k + 1 nearest.
+        own[~own.any(axis=1), -1] = True
+        return Nearest(
+            found.numbers[~own].reshape(len(docs), k),
+            found.distances[~own].reshape(len(docs), k),
+        )
 
-    def _ranking(self, numbers: Ints, distances: Floats) -> Ranking:
-        there = (numbers >= 0) & np.isfinite(distances)
-        docs, scores = self.docs[numbers[there]], similarity(self.metric, distances[there])
+    def points(self, docs: Ints) -> Floats:
+        """Give the points of documents in the metric's space, as a query has them."""
+        return embed(self.metric, self.halves.coordinates(docs), query=True)
+
+    def _nearest(
+        self, vectors: Floats, k: int, allowed: Sequence[Bools] | None, threads: int
+    ) -> Nearest:
+        with _checking(self.halves, self.metric):
+            return self.finder.nearest(vectors, max(k, 1), allowed=allowed, threads=threads)
+
+    def _ranking(self, docs: Ints, distances: Floats) -> Ranking:
+        there = (docs >= 0) & np.isfinite(distances)
+        docs, scores = docs[there], similarity(self.metric, distances[there])
         order = np.lexsort((docs, -scores))
         return Ranking(docs[order], scores[order])
 
@@ -93,11 +116,11 @@ class Space:
 
     def explain_docs(self, doc: int, other: int) -> list[Part]:
         """Split the similarity of two documents by topics, the largest part first."""
-        return self._explain(self.neighbours.points(self._row(doc))[0], other)
+        return self._explain(self.points(np.array([doc]))[0], other)
 
     def _explain(self, query: Floats, doc: int) -> list[Part]:
-        point = self.neighbours.points(self._row(doc))[0]
-        parts = similarity_parts(self.metric, point, query)[: self.neighbours.dimensions]
+        point = self.points(np.array([doc]))[0]
+        parts = similarity_parts(self.metric, point, query)[: self.model.n_topics]
         order = np.argsort(-np.abs(parts), kind="stable")
         used = order[np.abs(parts[order]) > 0]
         return [Part(self._name(int(t)), float(parts[t])) for t in used]
@@ -119,20 +142,34 @@ class Space:
         return [self.collection.terms(self.model.vocabulary.terms[mine]) for mine in rows]
 
 
-def build_space(
+def open_space(
     halves: StoredHalves, *, metric: str = "", method: str | Method = "auto", seed: int = 0
 ) -> Space:
-    """Index the compact halves of all documents; `metric` "" is the one that suits the model."""
-    collection, model = halves.collection, halves.model
-    chosen = read_metric(metric or default_metric(model))
-    docs = collection.live_docs()
-    rows = [model.coordinates(part) for part in halves.segments]
-    vectors = np.concatenate([*rows, np.empty((0, model.n_topics), np.float32)])
+    """Take documents as vectors; `metric` "" is the one that suits the model.
+
+    With `auto` neighbours come from vectors as they are stored; by any other method an index of all
+    of them is built.
+    """
+    chosen = read_metric(metric or default_metric(halves.model))
+    config = read_method(method) if isinstance(method, str) else method
+    if config == Auto():
+        return Space(halves, chosen, StoredVectors(halves, chosen))
+    docs = halves.collection.live_docs()
+    with _checking(halves, chosen):
+        vectors = halves.coordinates(docs)
+        neighbours = build_neighbours(vectors, metric=chosen, method=config, seed=seed)
+    return Space(halves, chosen, BuiltIndex(neighbours, docs))
+
+
+@contextmanager
+def _checking(halves: StoredHalves, metric: Metric) -> Iterator[None]:
+    """Check the collection where stored vectors are not what suits their model's metric.
+
+    What was stored was altered then, and a check says where.
+    """
     try:
-        neighbours = build_neighbours(vectors[docs], metric=chosen, method=method, seed=seed)
+        yield
     except UsageError:
-        if not metric:
-            # The metric suits the model: what was stored was altered, and a check says where.
-            collection.check()
+        if metric.name == default_metric(halves.model):
+            halves.collection.check()
         raise
-    return Space(collection, model, docs, neighbours)

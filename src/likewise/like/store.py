@@ -10,7 +10,7 @@ import numpy as np
 from likewise.collection.manifest import Artifact
 from likewise.collection.pack import Memory
 from likewise.collection.snapshot import Snapshot
-from likewise.compiled import Floats
+from likewise.compiled import Floats, Ints
 from likewise.derived.store import derived_of
 from likewise.models.document_vectors import Halves, from_arrays
 from likewise.models.halving import unrecognised, weight_of_words
@@ -80,6 +80,17 @@ class StoredHalves:
         points = self.segments[i].points
         found: Floats = decode(Coded(points.codes[row], points.scales[row]))[0]
         return found
+
+    def coordinates(self, docs: Ints) -> Floats:
+        """Give documents as the model has them: shares of topics, projections or directions."""
+        out = np.empty((len(docs), self.model.n_topics), np.float32)
+        owners = np.searchsorted(self.collection.bases, docs, "right") - 1
+        for i in np.unique(owners).tolist():
+            places = np.flatnonzero(owners == i)
+            rows, (points, shares, *_) = docs[places] - self.collection.bases[i], self.segments[i]
+            vectors = decode(Coded(points.codes[rows], points.scales[rows]))
+            out[places] = self.model.coordinates(vectors, shares[rows])
+        return out
 
     def _segment(self, i: int) -> Halves:
         if self.artifact is not None:

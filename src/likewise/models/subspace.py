@@ -25,12 +25,11 @@ from likewise.collection.snapshot import Snapshot
 from likewise.compiled import Doubles, Floats, Ids, Int, Ints, fast_kernel
 from likewise.errors import UsageError
 from likewise.models.bags import Vocabulary
-from likewise.models.document_vectors import Halves, as_halves, layout_of, to_arrays
+from likewise.models.document_vectors import as_halves, layout_of, to_arrays
 from likewise.models.halving import power_of_idf, unrecognised
 from likewise.models.lanczos import Plan, Watch, Weighted, overlap, principal_axes, slabs, times
 from likewise.models.topics import TopicModel
 from likewise.models.triple import OWN_WORDS, Triples, largest
-from likewise.neighbours.coded import decode
 from likewise.records import Document
 
 WEIGHTINGS = ("tfidf", "bm25")
@@ -151,9 +150,9 @@ class Subspace:
     def without(self, documents: Sequence[Document]) -> None:
         """Give nothing: it keeps nothing of single documents."""
 
-    def coordinates(self, halves: Halves) -> Floats:
-        """Give stored vectors as projections."""
-        return decode(halves.points) * np.sqrt(halves.shares[:, :1])
+    def coordinates(self, vectors: Floats, shares: Floats) -> Floats:
+        """Give vectors as they are stored, with their shares, as projections."""
+        return vectors * np.sqrt(shares[:, :1])
 
     @cached_property
     def scale(self) -> Scale:

@@ -24,7 +24,7 @@ from likewise.collection.snapshot import Snapshot
 from likewise.compiled import Floats, Ints, fast_kernel
 from likewise.errors import UsageError
 from likewise.models.bags import Vocabulary
-from likewise.models.document_vectors import Halves, as_halves, layout_of, to_arrays
+from likewise.models.document_vectors import as_halves, layout_of, to_arrays
 from likewise.models.lanczos import Watch, Weighted, overlap, slabs, times
 from likewise.models.ridge import STRIP, Matrix, Pairs, choose_ridge, cosines, regress
 from likewise.models.subspace import (
@@ -37,7 +37,6 @@ from likewise.models.subspace import (
 )
 from likewise.models.triple import OWN_WORDS, Triples
 from likewise.models.vectors import Kept, field_rows, keep, none_kept, unit
-from likewise.neighbours.coded import decode
 from likewise.records import Document
 
 _AT_ONCE = 4
@@ -171,9 +170,9 @@ class SuppliedModel:
         triples = self.decompose(collection.term_counts(docs), words=words, threads=threads)
         return to_arrays(as_halves(triples, self.blended(self.placed(collection, docs), triples)))
 
-    def coordinates(self, halves: Halves) -> Floats:
-        """Give stored vectors as directions."""
-        return decode(halves.points)
+    def coordinates(self, vectors: Floats, shares: Floats) -> Floats:
+        """Give vectors as they are stored: these are directions."""
+        return vectors
 
     def without(self, documents: Sequence[Document]) -> SuppliedModel | None:
         """Give the model without the vectors that it keeps of documents; None where it has none."""

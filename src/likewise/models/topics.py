@@ -22,11 +22,10 @@ from likewise.collection.segment import find_rows
 from likewise.collection.snapshot import Snapshot
 from likewise.compiled import Doubles, Floats, Ids, Int, Ints, fast_kernel, kernel
 from likewise.models.bags import Vocabulary, counts_in
-from likewise.models.document_vectors import Halves, as_halves, layout_of, to_arrays
+from likewise.models.document_vectors import as_halves, layout_of, to_arrays
 from likewise.models.gibbs import padded
 from likewise.models.priors import Priors
 from likewise.models.triple import OWN_WORDS, Triples, largest
-from likewise.neighbours.coded import decode
 from likewise.records import Document
 
 TOLERANCE = 1e-2
@@ -118,10 +117,9 @@ class TopicModel:
     def without(self, documents: Sequence[Document]) -> None:
         """Give nothing: it keeps nothing of single documents."""
 
-    def coordinates(self, halves: Halves) -> Floats:
-        """Give stored vectors as shares of topics."""
-        rows = decode(halves.points)
-        return rows * rows
+    def coordinates(self, vectors: Floats, shares: Floats) -> Floats:
+        """Give vectors as they are stored as shares of topics."""
+        return vectors * vectors
 
     def decompose(
         self,

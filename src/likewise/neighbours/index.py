@@ -183,7 +183,7 @@ class Neighbours:
     ) -> Within:
         """Find all vectors at most `radius` from each query, in the metric's own distance."""
         points, barred = self.asked(queries, allowed)
-        found = _each(lambda point: self._within(point, radius, barred), list(points), threads)
+        found = each(lambda point: self._within(point, radius, barred), list(points), threads)
         sizes = np.array([len(numbers) for numbers, _ in found], np.int64)
         return Within(
             np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64),
@@ -249,7 +249,7 @@ class Neighbours:
         return wanted.astype(np.int64)
 
     def _nearest_points(self, points: Floats, k: int, barred: Bools, threads: int) -> Nearest:
-        found = _each(lambda block: self._nearest(block, k, barred), _blocks(points), threads)
+        found = each(lambda block: self._nearest(block, k, barred), blocks(points), threads)
         numbers = np.concatenate([f.numbers for f in found] or [np.empty((0, k), np.int64)])
         distances = np.concatenate([f.distances for f in found] or [np.empty((0, k), np.float32)])
         empty = ~points.any(axis=1) & self.metric.rootless
@@ -356,7 +356,8 @@ def read_method(text: str) -> Method:
     return config
 
 
-def _blocks(points: Floats) -> list[Floats]:
+def blocks(points: Floats) -> list[Floats]:
+    """Cut queries into those that are asked together."""
     return [points[i : i + _QUERIES_AT_ONCE] for i in range(0, len(points), _QUERIES_AT_ONCE)]
 
 
@@ -389,7 +390,8 @@ def _check_at_least_one(what: str, number: int) -> None:
         raise UsageError(f"the number of {what} must be at least 1, not {number}")
 
 
-def _each(function: Callable[[Any], Item], items: Sequence[Any], threads: int) -> list[Item]:
+def each(function: Callable[[Any], Item], items: Sequence[Any], threads: int) -> list[Item]:
+    """Give what a function makes of each item, on so many threads."""
     _check_at_least_one("threads", threads)
     if threads == 1 or len(items) < 2:
         return [function(item) for item in items]

@@ -9,6 +9,7 @@ import numpy as np
 
 from likewise.compiled import Bools, Doubles, Floats, Ints
 from likewise.neighbours.coded import LARGEST, Coded, decode, scan_points, scan_rows, score_points
+from likewise.neighbours.scan import keep_largest
 from likewise.neighbours.vector_finders import VectorFinder
 from likewise.records import Ranking
 
@@ -18,6 +19,11 @@ _FEW = 0.05
 _MOST = 0.5
 # So many standard deviations more are asked of a finder than a mask lets through on average.
 _SPARE = 2
+# So many points or more are multiplied with so many rows at a time, as matrices; so many more than
+# are asked for are kept, because products are rounded.
+_MANY = 4
+_ROWS_AT_ONCE = 1 << 12
+_KEPT = 32
 _SINGLE = np.finfo(np.float32)
 
 
@@ -69,17 +75,32 @@ class VectorSearch:
         self, point: Doubles, n: int, masks: Sequence[Bools | None] | None = None
     ) -> Ints:
         """Give documents, ascending, among which are the n nearest, as far as finders know."""
+        [docs] = self.candidates_of_each(point[None, :], n, masks)
+        return docs
+
+    def candidates_of_each(
+        self, points: Doubles, n: int, masks: Sequence[Bools | None] | None = None
+    ) -> list[Ints]:
+        """Give the candidates of several points, each as if it were asked for alone."""
         opened = [None] * len(self._segments) if masks is None else masks
         if not 0 < n < sum(map(_n_open, self._segments, opened)):
             rows = map(_open_rows, self._segments, opened)
-            return _joined(mine + base for mine, base in zip(rows, self._bases, strict=True))
+            every = _joined(mine + base for mine, base in zip(rows, self._bases, strict=True))
+            return [every] * len(points)
         # The order does not depend on a point's length, but single precision has its limits.
-        largest = float(np.abs(point).max(initial=0.0))
-        direction = (point / largest if largest > 0 else point).astype(np.float32)
-        found = [self._scan(i, direction, n, mask) for i, mask in enumerate(opened)]
+        largest = np.abs(points).max(axis=1, initial=0.0)[:, None]
+        directions = (points / np.where(largest > 0, largest, 1)).astype(np.float32)
+        found = [self._scan_each(i, directions, n, mask) for i, mask in enumerate(opened)]
+        return [
+            self._near(direction, n, [mine[j] for mine in found])
+            for j, direction in enumerate(directions)
+        ]
+
+    def _near(self, point: Floats, n: int, found: Sequence[tuple[Ints | None, Floats]]) -> Ints:
+        """Give the documents that may be among the n nearest, of what was found in segments."""
         scores = np.concatenate([mine for _, mine in found])
         least = float(np.partition(scores, len(scores) - n)[len(scores) - n])
-        limit = least - max(self._error(i, direction) for i in range(len(found)))
+        limit = least - max(self._error(i, point) for i in range(len(found)))
         # Numbers that are damaged, or beyond single precision, have no limit.
         limit = max(limit, float(_SINGLE.min)) if math.isfinite(limit) else -math.inf
         near = (np.flatnonzero(mine >= limit) for _, mine in found)
@@ -87,6 +108,35 @@ class VectorSearch:
             (places if rows is None else rows[places]) + base
             for places, (rows, _), base in zip(near, found, self._bases, strict=True)
         )
+
+    def _scan_each(
+        self, i: int, points: Floats, n: int, mask: Bools | None
+    ) -> list[tuple[Ints | None, Floats]]:
+        """Give what `_scan` does of each point; with no finder rows are decoded once for many."""
+        if self._finders[i] is not None or len(points) < _MANY:
+            return [self._scan(i, point, n, mask) for point in points]
+        codes, scales = self._segments[i]
+        n = min(n, _n_open(self._segments[i], mask))
+        scores = np.full((len(points), n + _KEPT), -np.inf, np.float32)
+        rows = np.full(scores.shape, -1, np.int64)
+        for start in range(0, len(scales), _ROWS_AT_ONCE):
+            block = slice(start, start + _ROWS_AT_ONCE)
+            products = points @ decode(Coded(codes[block], scales[block])).T
+            if mask is not None:
+                products[:, ~mask[block]] = -np.inf
+            keep_largest(products, start, scores, rows)
+        return [
+            self._scan(i, point, n, mask)
+            if self._too_many(i, point, n, scores[j])
+            else _ascending(rows[j], scores[j])
+            for j, point in enumerate(points)
+        ]
+
+    def _too_many(self, i: int, point: Floats, n: int, scores: Floats) -> bool:
+        """Tell whether more may be as near as the n-th than were kept, or numbers are damaged."""
+        if not np.isfinite(scores[:n]).all():
+            return True
+        return bool(scores[-1] >= scores[n - 1] - self._error(i, point))
 
     def _scan(
         self, i: int, point: Floats, n: int, mask: Bools | None
@@ -159,6 +209,13 @@ def _n_open(segment: Coded, mask: Bools | None) -> int:
 
 def _open_rows(segment: Coded, mask: Bools | None) -> Ints:
     return np.arange(len(segment.scales)) if mask is None else np.flatnonzero(mask)
+
+
+def _ascending(rows: Ints, scores: Floats) -> tuple[Ints, Floats]:
+    """Give what was kept, by row."""
+    kept = np.flatnonzero(rows >= 0)
+    order = kept[np.argsort(rows[kept])]
+    return rows[order], scores[order]
 
 
 def _joined(found: Iterable[Ints]) -> Ints:

@@ -10,7 +10,7 @@ import numpy as np
 
 from likewise.compiled import Doubles
 from likewise.like.near import Near, RankNear
-from likewise.like.space import build_space
+from likewise.like.space import open_space
 from likewise.like.store import make_halves
 from likewise.models.subspace import LSI, fit_lsi
 from likewise.reproduce.bench import Bench, measured, search
@@ -185,7 +185,7 @@ def _plain(bench: Bench, ready: Ready) -> Doubles:
 def lsi(bench: Bench, ready: Ready) -> Stage:
     """LSI: the cosine of axes of TF-IDF vectors."""
     model = fit_lsi(ready.snapshot, LSI(topics=bench["axes"], power=1.0), threads=bench.threads)
-    space = build_space(make_halves(ready.snapshot, model))
+    space = open_space(make_halves(ready.snapshot, model))
     return RankNear(space, Near(), k=1000, threads=bench.threads)
 
 

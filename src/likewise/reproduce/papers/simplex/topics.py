@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import numpy as np
-
 from likewise.compiled import Floats, Ints
+from likewise.like.nearest import BuiltIndex
 from likewise.like.space import Space
 from likewise.like.store import StoredHalves, make_halves
 from likewise.models.ddm import LDA
@@ -34,7 +33,7 @@ def distributions(halves: StoredHalves) -> tuple[Ints, Floats]:
     collection instead.
     """
     docs = halves.collection.live_docs()
-    rows = np.concatenate([halves.model.coordinates(part) for part in halves.segments])[docs]
+    rows = halves.coordinates(docs)
     there = rows.any(axis=1)
     shares: Floats = rows[there] / rows[there].sum(axis=1, keepdims=True)
     return docs[there], shares
@@ -46,7 +45,7 @@ def near_queries(
     """Rank the documents nearest to each query."""
     docs, shares = distributions(halves)
     neighbours = build_neighbours(shares, metric=metric, method=method)
-    space = Space(halves.collection, halves.model, docs, neighbours)
+    space = Space(halves, neighbours.metric, BuiltIndex(neighbours, docs))
     vectors = space.text_vectors([query.text for query in ready.queries])
     ranked = space.rank(vectors, k)
     return [Answered(query, one) for query, one in zip(ready.queries, ranked, strict=True)]

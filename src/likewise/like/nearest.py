@@ -1,0 +1,173 @@
+"""The nearest documents to vectors of a model: by what is stored, or by an index that is built."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Protocol
+
+import numpy as np
+
+from likewise.compiled import Bools, Floats, Ints
+from likewise.like.store import StoredHalves
+from likewise.models.stored import AnyModel
+from likewise.models.topics import TopicModel
+from likewise.neighbours.finder import gather
+from likewise.neighbours.index import Nearest, Neighbours, blocks, each
+from likewise.neighbours.kernels import keep_nearest
+from likewise.neighbours.metrics import Metric, absent, as_rows, embed
+from likewise.neighbours.vectors import VectorSearch
+
+# So many documents are decoded at a time.
+_DOCS_AT_ONCE = 1 << 13
+
+
+class NearestDocs(Protocol):
+    """Finds the nearest documents, by distance and then document."""
+
+    def nearest(
+        self,
+        vectors: Floats,
+        k: int,
+        *,
+        allowed: Sequence[Bools] | None = None,
+        threads: int = 1,
+    ) -> Nearest:
+        """Find the k documents nearest to each vector; their numbers are those of documents."""
+        ...
+
+
+def default_metric(model: AnyModel) -> str:
+    """Give the metric that suits a model: of distributions Hellinger's, else the cosine.
+
+    By it the nearest documents have the largest inner products of vectors as they are stored.
+    """
+    return "hellinger" if isinstance(model, TopicModel) else "cosine"
+
+
+@dataclass(frozen=True)
+class BuiltIndex:
+    """An index of vectors; vector i is that of document `docs[i]`."""
+
+    neighbours: Neighbours
+    docs: Ints
+
+    def nearest(
+        self,
+        vectors: Floats,
+        k: int,
+        *,
+        allowed: Sequence[Bools] | None = None,
+        threads: int = 1,
+    ) -> Nearest:
+        """Find the k documents nearest to each vector, as far as the index knows."""
+        mask = None if allowed is None else np.concatenate([*allowed])[self.docs]
+        found = self.neighbours.nearest(vectors, k, allowed=mask, threads=threads)
+        return Nearest(np.append(self.docs, -1)[found.numbers], found.distances)
+
+
+class StoredVectors:
+    """Vectors as they are stored: searched by inner products if the metric suits, else scanned.
+
+    Candidates of the search are all that single precision cannot tell from the k nearest, so that
+    distances, which are of single precision too, have the last word.
+    """
+
+    def __init__(self, halves: StoredHalves, metric: Metric) -> None:
+        self._halves = halves
+        self._collection = halves.collection
+        self._metric = metric
+        self._searched = metric.name == default_metric(halves.model)
+
+    def nearest(
+        self,
+        vectors: Floats,
+        k: int,
+        *,
+        allowed: Sequence[Bools] | None = None,
+        threads: int = 1,
+    ) -> Nearest:
+        """Find the k documents nearest to each vector, as far as finders of segments know."""
+        points = embed(self._metric, as_rows(vectors, self._halves.model.n_topics), query=True)
+        masks = self._open(allowed)
+        every = None if self._searched else self._open_docs(masks)
+
+        def of(queries: Floats) -> Nearest:
+            if every is not None:
+                return self._scored(queries, every, [np.arange(len(every))] * len(queries), k)
+            found = self._search.candidates_of_each(queries.astype(np.float64), k, masks)
+            docs = np.unique(np.concatenate(found))
+            return self._scored(queries, docs, [np.searchsorted(docs, one) for one in found], k)
+
+        there = points.any(axis=1) | (not self._metric.rootless)
+        numbers = np.full((len(points), k), -1, np.int64)
+        distances = np.full((len(points), k), np.inf, np.float32)
+        found = each(of, blocks(points[there]), threads)
+        if found:
+            numbers[there] = np.concatenate([one.numbers for one in found])
+            distances[there] = np.concatenate([one.distances for one in found])
+        return Nearest(numbers, distances)
+
+    def _scored(self, queries: Floats, docs: Ints, candidates: Sequence[Ints], k: int) -> Nearest:
+        """Give the k nearest of each query, whose candidates are places in `docs`, ascending."""
+        numbers = np.full((len(queries), k), -1, np.int64)
+        distances = np.full((len(queries), k), np.inf, np.float32)
+        gone = np.zeros(len(docs), np.bool_)
+        for first in range(0, len(docs), _DOCS_AT_ONCE):
+            block = slice(first, first + _DOCS_AT_ONCE)
+            rows = self._halves.coordinates(docs[block])
+            gone[block] = absent(self._metric, rows)
+            ends = [np.searchsorted(mine, [first, block.stop]) for mine in candidates]
+            proposed = gather(
+                [mine[a:b] - first for mine, (a, b) in zip(candidates, ends, strict=True)]
+            )
+            keep_nearest(
+                self._metric.form,
+                np.float32(self._metric.scale),
+                queries,
+                # An inner product is of vectors as a query has them.
+                embed(self._metric, rows, query=True),
+                proposed.bounds,
+                proposed.rows,
+                gone,
+                first,
+                numbers,
+                distances,
+            )
+        return Nearest(np.append(docs, -1)[numbers], distances)
+
+    @cached_property
+    def _search(self) -> VectorSearch:
+        parts = [part.points for part in self._halves.segments]
+        return VectorSearch(parts, self._collection.bases, self._halves.finders)
+
+    @cached_property
+    def _placed(self) -> list[Bools | None]:
+        """The documents of each segment that are not deleted and have a place (None: all)."""
+        masks: list[Bools | None] = []
+        for segment, part in zip(self._collection.segments, self._halves.segments, strict=True):
+            mask = np.ones(segment.n_docs, np.bool_)
+            if segment.entry.deleted is not None:
+                mask &= segment.live
+            if self._metric.rootless:
+                mask &= part.points.scales != 0
+            masks.append(None if mask.all() else mask)
+        return masks
+
+    def _open(self, allowed: Sequence[Bools] | None) -> list[Bools | None]:
+        if allowed is None:
+            return self._placed
+        return [
+            other if mask is None else mask & other
+            for mask, other in zip(self._placed, allowed, strict=True)
+        ]
+
+    def _open_docs(self, masks: Sequence[Bools | None]) -> Ints:
+        bases = self._collection.bases
+        rows = [
+            np.arange(end - base) if mask is None else np.flatnonzero(mask)
+            for base, end, mask in zip(bases[:-1], bases[1:], masks, strict=True)
+        ]
+        found = (mine + base for mine, base in zip(rows, bases[:-1], strict=True))
+        return np.concatenate([np.empty(0, np.int64), *found])
