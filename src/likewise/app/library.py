@@ -27,9 +27,9 @@ from likewise.collection.generations import older_generations, unfinished_jobs
 from likewise.collection.locks import is_local
 from likewise.collection.manifest import VERSION, Artifact
 from likewise.collection.snapshot import Snapshot
-from likewise.collection.writer import Added, Writer, build, tidy
+from likewise.collection.writer import Added, Writer, build
 from likewise.derived.keeping import keep_up
-from likewise.errors import SourceError, UsageError
+from likewise.errors import CollectionError, SourceError, UsageError
 from likewise.evaluate.trec import Qrels
 from likewise.records import Document
 from likewise.sources import Columns, open_source
@@ -271,15 +271,14 @@ class Collection(Asking):
             with Writer(self.folder) as writer:
                 weights = asdict(Weights(now.points, learnt.chosen, "learnt"))
                 artifact = find_model(writer.snapshot, halves.model.name)
+                if halves.artifact is None or artifact.id != halves.artifact.id:
+                    raise CollectionError(
+                        f"{artifact.name} was fitted again in the meantime; tune it again"
+                    )
                 about = dict(artifact.about) | {"weights": weights}
                 writer.put(changed(artifact, about=about))
             self._changed()
         return learnt
-
-    def _changed(self) -> None:
-        """Show the newest state, and let go of what was held of the one before."""
-        self.refresh()
-        tidy(self.folder)
 
     @of_one_state
     def ageing(self) -> list[Ageing]:
