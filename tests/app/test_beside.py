@@ -109,3 +109,21 @@ def test_a_dropped_model_is_missed_after_a_refresh(folder):
         with pytest.raises(UsageError, match="has no model"):
             old.like("d1", method="halves(model=lsi)")
         assert old.search(THEMES["heat"], k=3)
+
+
+def test_an_index_leaves_one_generation(tmp_path):
+    begin(tmp_path / "collection")
+    assert len(generations(tmp_path / "collection")) == 1
+
+
+def test_weights_of_a_model_that_was_fitted_again_meanwhile_are_not_stored(folder):
+    with lw.open(folder) as c, lw.open(folder) as other:
+        judged = c.judgements(same="theme")
+        other.fit("lsi(topics=2)", threads=1)
+        with pytest.raises(CollectionError, match="lsi was fitted again in the meantime"):
+            c.tune(judged, model="lsi")
+        other.refresh()
+        assert other.halves("lsi").weights.chosen != "learnt"
+        c.refresh()
+        c.tune(judged, model="lsi")
+        assert c.halves("lsi").weights.chosen == "learnt"

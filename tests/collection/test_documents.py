@@ -4,6 +4,7 @@ import datetime
 import errno
 import gc
 import os
+import threading
 import types
 import zlib
 from concurrent.futures import ThreadPoolExecutor
@@ -242,3 +243,23 @@ def test_a_writer_that_is_given_up_on_a_full_disk(tmp_path):
     os.close(writer._file.fileno())
     writer.abandon()
     assert writer._file.closed
+
+
+def test_a_child_does_not_wait_for_what_another_thread_held():
+    """Whoever held the lock when a process was forked is not there in the child."""
+    held, done = threading.Event(), threading.Event()
+
+    def hold():
+        with module._DESCRIPTORS._lock:
+            held.set()
+            done.wait()
+
+    thread = threading.Thread(target=hold)
+    thread.start()
+    held.wait()
+    child = os.fork()
+    if not child:
+        os._exit(0 if module._DESCRIPTORS._lock.acquire(blocking=False) else 1)
+    done.set()
+    thread.join()
+    assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0

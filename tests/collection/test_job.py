@@ -153,3 +153,13 @@ def test_the_folder_of_a_killed_job_is_swept(made):
     assert inside(made) == [name, f"{name}.lock"]
     with Writer(made):
         assert inside(made) == []
+
+
+def test_what_somebody_keeps_in_the_work_folder_stays(made):
+    (made / "work" / "mine").mkdir()
+    (made / "work" / "mine" / "notes.txt").write_text("mine")
+    (made / "work" / "other.lock").touch()
+    Job(made).let_go()
+    with Writer(made):
+        assert inside(made) == ["mine", "other.lock"]
+    assert (made / "work" / "mine" / "notes.txt").read_text() == "mine"

@@ -88,3 +88,21 @@ def test_an_upgrade_uses_memory_as_a_build_does(tmp_path, monkeypatch):
     documents = [document for _, document in open_snapshot(folder).documents()]
     writer.build(tmp_path / "built", documents, resources=resources)
     assert upgraded == used == [resources.for_chunks, resources.for_postings]
+
+
+def test_an_upgrade_that_is_broken_off_leaves_nothing_open(tmp_path, monkeypatch):
+    folder = unpack("odd", tmp_path)
+    broken_off = []
+
+    def broken(self, *_):
+        broken_off.append(self)
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as patch:
+        patch.setattr(build_module.SegmentBuilder, "add", broken)
+        with pytest.raises(KeyboardInterrupt):
+            upgrade(folder)
+    [builder] = broken_off
+    assert builder._documents._file.closed
+    assert builder._out._file.closed
+    assert upgrade(folder) > 0

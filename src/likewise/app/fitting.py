@@ -69,7 +69,10 @@ def fit_where_possible(
 ) -> None:
     """Fit a model as part of indexing; documents without words simply have none."""
     snapshot = open_snapshot(folder)
-    if snapshot.n_tokens and (config.notation != "klsa" or _has_searched(snapshot)):
+    possible = snapshot.n_tokens and (config.notation != "klsa" or _has_searched(snapshot))
+    # Else it would hold what the fit replaces.
+    snapshot.close()
+    if possible:
         from likewise.smooth.space import NothingToFit
 
         with suppress(NothingToFit):

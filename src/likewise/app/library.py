@@ -27,9 +27,9 @@ from likewise.collection.generations import older_generations, unfinished_jobs
 from likewise.collection.locks import is_local
 from likewise.collection.manifest import VERSION, Artifact
 from likewise.collection.snapshot import Snapshot
-from likewise.collection.writer import Added, Writer, build, tidy
+from likewise.collection.writer import Added, Writer, build
 from likewise.derived.keeping import keep_up
-from likewise.errors import SourceError, UsageError
+from likewise.errors import CollectionError, SourceError, UsageError
 from likewise.evaluate.trec import Qrels
 from likewise.records import Document
 from likewise.sources import Columns, open_source
@@ -256,33 +256,37 @@ class Collection(Asking):
         asking = [doc_id for doc_id, value in values.items() if value not in ([], "", None)]
         return qrels_from_labels(values, wanted=_sampled(asking, sample, seed))
 
-    @of_one_state
     def tune(self, qrels: Qrels, *, model: str = "", store: bool = True) -> Learnt:
         """Learn how much own words count from judgements whose queries are documents by id."""
-        from likewise.evaluate.learn import learn_weights
         from likewise.like.store import Weights
-        from likewise.like.view import View
         from likewise.models.stored import find_model
 
-        halves = self.halves(model)
-        now = halves.weights or Weights()
-        learnt = learn_weights(View(halves), now, qrels, threads=os.cpu_count() or 1)
-        name = halves.model.name
-        # They hold the state before, which else could not be removed.
-        del halves
+        learnt, points, name, id = self._learn(qrels, model)
         if store:
             with Writer(self.folder) as writer:
-                weights = asdict(Weights(now.points, learnt.chosen, "learnt"))
+                weights = asdict(Weights(points, learnt.chosen, "learnt"))
                 artifact = find_model(writer.snapshot, name)
+                if artifact.id != id:
+                    raise CollectionError(f"{name} was fitted again in the meantime; tune it again")
                 about = dict(artifact.about) | {"weights": weights}
                 writer.put(changed(artifact, about=about))
             self._changed()
         return learnt
 
-    def _changed(self) -> None:
-        """Show the newest state, and let go of what was held of the one before."""
-        self.refresh()
-        tidy(self.folder)
+    @of_one_state
+    def _learn(self, qrels: Qrels, model: str) -> tuple[Learnt, float, str, str]:
+        """Learn the weight; give also that of points, and which model it is of.
+
+        What holds the state is let go of before anything is stored, so that it can be removed.
+        """
+        from likewise.evaluate.learn import learn_weights
+        from likewise.like.store import Weights
+        from likewise.like.view import View
+
+        halves = self.halves(model)
+        now = halves.weights or Weights()
+        learnt = learn_weights(View(halves), now, qrels, threads=os.cpu_count() or 1)
+        return learnt, now.points, halves.model.name, halves.artifact.id if halves.artifact else ""
 
     @of_one_state
     def ageing(self) -> list[Ageing]:

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, Concatenate, ParamSpec, Self, TypeVar
 from likewise.app.answers import Answer, Answers, one_line
 from likewise.collection.cards import LEAD
 from likewise.collection.snapshot import Snapshot, open_snapshot
+from likewise.collection.writer import tidy
 from likewise.compiled import Bools
 from likewise.derived.store import carry_over
 from likewise.records import Document, Ranking
@@ -26,7 +27,6 @@ if TYPE_CHECKING:
 Path_ = str | os.PathLike[str]
 
 UNTITLED = LEAD
-
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -80,6 +80,11 @@ class Opened:
             after = open_snapshot(self.folder, before)
             carry_over(before, after)
             self._shown = _Shown(after)
+
+    def _changed(self) -> None:
+        """See what was published; files that this collection alone still held are removed."""
+        self.refresh()
+        tidy(self.folder)
 
     def _held(self) -> Self:
         """Give the collection as it is now, which only a refresh of its own changes."""

@@ -14,8 +14,7 @@ import numpy as np
 from likewise.app.liking import Liking
 from likewise.app.opened import of_one_state
 from likewise.collection.build import content
-from likewise.collection.writer import Writer
-from likewise.errors import CollectionError, LockedError, StorageError, UsageError
+from likewise.errors import LockedError, StorageError, UsageError
 
 if TYPE_CHECKING:
     from likewise.derived.kind import Progress
@@ -115,7 +114,7 @@ class Relating(Liking):
             progress=progress,
             wait=wait,
         )
-        self._take_over()
+        self._changed()
         return open_graph(self._snapshot, name, threads=threads)
 
     @of_one_state
@@ -153,13 +152,7 @@ class Relating(Liking):
         if not name:
             raise UsageError("which graph is to be removed? Give its name")
         drop_graph(self.folder, name)
-        self._take_over()
-
-    def _take_over(self) -> None:
-        """See what was published; files that this collection alone still held are removed."""
-        self.refresh()
-        with suppress(CollectionError):
-            Writer(self.folder).close()
+        self._changed()
 
     def related(self, text: str, k: int = 20, *, graph: str = "", **nearness: Any) -> list[Related]:
         """Give the terms nearest to those that a text mentions, and what brings them near.

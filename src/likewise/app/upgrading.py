@@ -198,20 +198,25 @@ def _build(
     batches: Iterator[Prepared] = prepare(
         old.documents(n_taken), resources, title_weight=old.analysis.title_weight
     )
-    for batch in batches:
-        if builder is not None and builder.is_full(lexicon.terms.strings):
+    try:
+        for batch in batches:
+            if builder is not None and builder.is_full(lexicon.terms.strings):
+                seal()
+            if builder is None:
+                start = sum(entry.n_terms for entry in segments)
+                builder = SegmentBuilder(job, first_term=start)
+            ids = Strings.of([encode(document.id) for document in batch.documents])
+            builder.add(batch, ids, lexicon)
+            if progress is not None:
+                progress(ids.size)
+        if builder is None and not segments:
+            builder = SegmentBuilder(job, first_term=0)
+        if builder is not None:
             seal()
-        if builder is None:
-            start = sum(entry.n_terms for entry in segments)
-            builder = SegmentBuilder(job, first_term=start)
-        ids = Strings.of([encode(document.id) for document in batch.documents])
-        builder.add(batch, ids, lexicon)
-        if progress is not None:
-            progress(ids.size)
-    if builder is None and not segments:
-        builder = SegmentBuilder(job, first_term=0)
-    if builder is not None:
-        seal()
+    except BaseException:
+        if builder is not None:
+            builder.abandon()
+        raise
     return segments
 
 

@@ -18,6 +18,8 @@ def copy_collection(folder: Path, to: Path) -> Manifest:
     if to.exists() and not (to.is_dir() and not any(to.iterdir())):
         raise UsageError(f"{to} is there already: name a folder that is new or empty")
     snapshot = open_snapshot(folder)
+    # A folder may be named as `.`, and has a name all the same.
+    to = to.resolve()
     # Of a copy that was killed the next one takes the place.
     aside = to.with_name(f".{to.name}.part")
     try:

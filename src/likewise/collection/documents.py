@@ -190,9 +190,13 @@ class _Descriptors:
     """Open files of documents, a few for the whole process: whoever reads takes one out."""
 
     def __init__(self) -> None:
+        self._open: OrderedDict[Path, int] = OrderedDict()
+        self.renew_lock()
+
+    def renew_lock(self) -> None:
+        """Begin with a lock that nobody holds."""
         # Of a kind that one thread can take twice: `forget` runs whenever garbage is collected.
         self._lock = threading.RLock()
-        self._open: OrderedDict[Path, int] = OrderedDict()
 
     def read(self, path: Path, offset: int, length: int) -> bytes:
         """Read some bytes of a file."""
@@ -225,6 +229,8 @@ class _Descriptors:
 
 
 _DESCRIPTORS = _Descriptors()
+# Another thread of the parent may hold the lock, and in the child nobody would let go of it.
+os.register_at_fork(after_in_child=_DESCRIPTORS.renew_lock)
 _of_thread = threading.local()
 
 

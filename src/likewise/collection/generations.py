@@ -40,6 +40,7 @@ _NEW = ".new"
 FORMAT_1 = ("segments", "models", "derived")
 # How we name files: others in our folders are left alone.
 DATA_FILE = re.compile(r"[\w-]+-[0-9a-f]{12}\..+", re.DOTALL)
+_JOB = re.compile(r"[0-9a-f]{12}|upgrade")
 _MANIFEST = re.compile(r"([0-9]{8,})\.json")
 _FORMAT_1_FOLDER = re.compile(r"[0-9]{6}")
 _TRIES, _PAUSE = 1000, 0.01
@@ -197,7 +198,8 @@ def _sweep_manifests(folder: Path, manifest: Manifest) -> set[str] | None:
 
 
 def _sweep_work(work: Path) -> None:
-    for name in sorted({path.name.removesuffix(".lock") for path in _inside(work)}):
+    names = {path.name.removesuffix(".lock") for path in _inside(work)}
+    for name in sorted(filter(_JOB.fullmatch, names)):
         inside, lock = work / name, work / f"{name}.lock"
         # The lock of a folder that has none is made, so that nobody begins a job there meanwhile.
         handle = _try_hold(lock, create=True)
