@@ -19,8 +19,9 @@ from likewise.neighbours.kernels import keep_nearest
 from likewise.neighbours.metrics import Metric, absent, as_rows, embed
 from likewise.neighbours.vectors import VectorSearch
 
-# So many documents are decoded at a time.
+# So many documents are decoded at a time, for so many queries at most.
 _DOCS_AT_ONCE = 1 << 13
+_QUERIES_AT_ONCE = 256
 
 
 class NearestDocs(Protocol):
@@ -103,7 +104,8 @@ class StoredVectors:
         there = points.any(axis=1) | (not self._metric.rootless)
         numbers = np.full((len(points), k), -1, np.int64)
         distances = np.full((len(points), k), np.inf, np.float32)
-        found = each(of, blocks(points[there]), threads)
+        size = min(_QUERIES_AT_ONCE, -(-len(points) // max(threads, 1)))
+        found = each(of, blocks(points[there], max(size, 1)), threads)
         if found:
             numbers[there] = np.concatenate([one.numbers for one in found])
             distances[there] = np.concatenate([one.distances for one in found])

@@ -356,9 +356,9 @@ def read_method(text: str) -> Method:
     return config
 
 
-def blocks(points: Floats) -> list[Floats]:
+def blocks(points: Floats, size: int = _QUERIES_AT_ONCE) -> list[Floats]:
     """Cut queries into those that are asked together."""
-    return [points[i : i + _QUERIES_AT_ONCE] for i in range(0, len(points), _QUERIES_AT_ONCE)]
+    return [points[i : i + size] for i in range(0, len(points), size)]
 
 
 def _propose_left(finder: Finder, queries: Floats, wanted: int, barred: Bools) -> Proposals:
