@@ -47,10 +47,12 @@ def look(folder: Path):
     collection = likewise.open(folder)
     collection.snapshot.check()
     info = collection.info()
+    artifacts = collection.snapshot.manifest.artifacts
     answers = collection.search("alpha running café", method="bm25")
     return state(collection.snapshot) | {
         "models": [info["models"], info["kernels"], info["graphs"]],
-        "weights": [one.about.get("weights") for one in collection.snapshot.manifest.artifacts],
+        # What is made of models may be missing: it is then worked out when it is asked for.
+        "weights": [one.about.get("weights") for one in artifacts if one.kind == "model"],
         "answers": [(answer.doc_id, answer.score) for answer in answers],
     }
 
