@@ -1,6 +1,8 @@
 from __future__ import annotations
 
 import datetime
+import gc
+import weakref
 
 import numpy as np
 import pytest
@@ -40,13 +42,18 @@ DOCUMENTS = st.lists(
 
 
 def stored(documents, step=7):
+    out = written(documents, step)
+    return Cards(out["cards"], out["cards.offsets"], len(documents), "the file")
+
+
+def written(documents, step=7):
     out = Memory()
     writer = CardsWriter(out)
     for first in range(0, len(documents), step):
         writer.append(documents[first : first + step])
     writer.close()
     assert writer.size == len(out["cards"]) == out["cards.offsets"][-1]
-    return Cards(out["cards"], out["cards.offsets"], len(documents), "the file")
+    return out
 
 
 def read(cards, doc):
@@ -104,6 +111,21 @@ def test_texts_that_look_like_the_end_of_a_card(like):
     assert [card.fields for card in found] == [d.fields for d in documents]
 
 
+def test_frames_that_are_kept_keep_nothing_else(monkeypatch):
+    monkeypatch.setattr("likewise.collection.cards._CACHED_FRAMES", 2)
+    cards = stored([Document(str(i), f"title {i}") for i in range(100)])
+    docs = [0, 99, 50, 1, 98, 51] * 2
+    assert [card.title for card in cards.take(docs)] == [f"title {doc}" for doc in docs]
+    assert cards._frame.cache_info().currsize == 2
+    gone = weakref.ref(cards)
+    gc.disable()
+    try:
+        del cards
+        assert gone() is None
+    finally:
+        gc.enable()
+
+
 def test_cards_of_several_documents():
     cards = stored([Document(str(i), f"title {i}") for i in range(40)])
     docs = [39, 0, 17, 0, 16, 39, 15]
@@ -116,30 +138,30 @@ def test_frames_of_sixteen(n):
     documents = [Document(str(i), f"title {i}") for i in range(n)]
     for step in (1, 5, 100):
         cards = stored(documents, step)
-        assert len(cards._offsets) == -(-n // AT_ONCE) + 1
+        assert len(written(documents, step)["cards.offsets"]) == -(-n // AT_ONCE) + 1
         assert [read(cards, doc).title for doc in range(n)] == [d.title for d in documents]
 
 
 def test_every_flipped_bit_is_found_or_harmless():
     documents = [Document(str(i), f"title {i}", fields={"n": i}) for i in range(20)]
-    cards = stored(documents)
-    right = [read(cards, doc) for doc in range(20)]
+    out, right = written(documents), stored(documents).take(range(20))
+    data, offsets = out["cards"], out["cards.offsets"]
     n_found = 0
-    for bit in range(8 * len(cards._cards)):
-        cards._cards[bit // 8] ^= 1 << bit % 8
+    for bit in range(8 * len(data)):
+        data[bit // 8] ^= 1 << bit % 8
         for doc in (0, 15, 16, 19):
             try:
-                assert read(cards, doc) == right[doc]
+                assert read(Cards(data, offsets, 20, "the file"), doc) == right[doc]
             except DamagedError as error:
                 n_found += "the file: cards: " in str(error)
-        cards._cards[bit // 8] ^= 1 << bit % 8
+        data[bit // 8] ^= 1 << bit % 8
     # Each bit is in one of the two frames, of which two documents were asked for.
-    assert n_found > 2 * 7 * len(cards._cards)
+    assert n_found > 2 * 7 * len(data)
 
 
 def test_a_frame_of_fewer_cards():
-    cards = stored([Document(str(i)) for i in range(20)])
-    last = cards._cards[int(cards._offsets[1]) :]
+    out = written([Document(str(i)) for i in range(20)])
+    last = out["cards"][int(out["cards.offsets"][1]) :]
     offsets = np.array([0, len(last)], np.uint32)
     assert len(Cards(last, offsets, 4, "the file").take(range(4))) == 4
     for n_docs in (3, 5, 16):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from functools import lru_cache, partial
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -20,6 +21,7 @@ AT_ONCE = 16
 # So much of the text stands for the title of a document that has none.
 LEAD = 160
 _LONGEST = 256
+_CACHED_FRAMES = 64
 
 
 class Card(NamedTuple):
@@ -94,36 +96,32 @@ class Cards:
     """Reads cards; safe to use from several threads."""
 
     def __init__(self, cards: Bytes, offsets: Offsets, n_docs: int, name: str) -> None:
-        self._cards = cards
-        self._offsets = offsets
-        self._n_docs = n_docs
+        # A function of the arrays, not of this: else the two would keep each other in memory.
+        self._frame = lru_cache(_CACHED_FRAMES)(partial(_read_frame, cards, offsets, n_docs))
         self._name = name
 
     def take(self, docs: Sequence[int]) -> list[Card]:
-        """Give the cards of documents; frames that several are in are read once."""
-        frames: dict[int, list[bytes]] = {}
-        out = []
+        """Give the cards of documents."""
         try:
-            for doc in docs:
-                i = doc // AT_ONCE
-                if i not in frames:
-                    frames[i] = self._frame(i)
-                out.append(Card(*orjson.loads(b'["%b]' % frames[i][doc - i * AT_ONCE])))
+            return [
+                Card(*orjson.loads(b'["%b]' % self._frame(doc // AT_ONCE)[doc % AT_ONCE]))
+                for doc in docs
+            ]
         except (zstandard.ZstdError, MemoryError, ValueError, TypeError) as error:
             reason = str(error) or "not readable"
             raise DamagedError(f"{self._name}: cards: {reason}; {REMEDY}") from None
-        return out
 
-    def _frame(self, i: int) -> list[bytes]:
-        """Give the cards of a frame as JSON, each without the `["` and `]` around it."""
-        data = decompress(self._cards[self._offsets[i] : self._offsets[i + 1]])
-        n = min(AT_ONCE, self._n_docs - i * AT_ONCE)
-        # Only the card that is asked for is parsed: between two cards there is always this.
-        cards = data[3:-2].split(b'],["')
-        if len(cards) != n:
-            # A text that ends like the end of a card has it too.
-            parsed = orjson.loads(data)
-            if len(parsed) != n:
-                raise ValueError(f"{len(parsed)} in a frame of {n}")
-            cards = [write_json(card)[2:-1] for card in parsed]
-        return cards
+
+def _read_frame(cards: Bytes, offsets: Offsets, n_docs: int, i: int) -> list[bytes]:
+    """Give the cards of a frame as JSON, each without the `["` and `]` around it."""
+    data = decompress(cards[offsets[i] : offsets[i + 1]])
+    n = min(AT_ONCE, n_docs - i * AT_ONCE)
+    # Only the card that is asked for is parsed: between two cards there is always this.
+    found = data[3:-2].split(b'],["')
+    if len(found) != n:
+        # A text that ends like the end of a card has it too.
+        parsed = orjson.loads(data)
+        if len(parsed) != n:
+            raise ValueError(f"{len(parsed)} in a frame of {n}")
+        found = [write_json(card)[2:-1] for card in parsed]
+    return found
