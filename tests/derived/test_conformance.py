@@ -19,7 +19,7 @@ from likewise.collection.snapshot import open_snapshot
 from likewise.collection.writer import Writer
 from likewise.derived.keeping import keep_up
 from likewise.derived.kind import Inputs, Kind, Scope
-from likewise.derived.store import carry_over, derived_of, kind_of, kinds_of
+from likewise.derived.store import carry_over, derived_of, kind_of, kinds_of, listed
 from likewise.errors import DamagedError, FormatError, UsageError
 from likewise.records import Document
 from likewise.terms.nodes import Filters
@@ -412,7 +412,7 @@ def test_a_kind_that_is_not_known_is_left_alone(folder, kind, tmp_path, monkeypa
             patch.delitem(registry.KINDS, name)
         patch.setitem(registry.COMPUTED, family[0], tuple(known[1:]))
         snapshot = add(folder)
-        rows = derived_of(snapshot).listed()
+        rows = listed(snapshot)
         expected = {(one.kind, one.name) for one in before}
         assert {(row.kind, row.name) for row in rows if not row.known} == expected
         # As far as can be told here it is valid while all its inputs are there.

@@ -29,6 +29,7 @@ from likewise.collection.manifest import VERSION, Artifact
 from likewise.collection.snapshot import Snapshot
 from likewise.collection.writer import Added, Writer, build
 from likewise.derived.keeping import keep_up
+from likewise.derived.store import listed
 from likewise.errors import CollectionError, SourceError, UsageError
 from likewise.evaluate.trec import Qrels
 from likewise.records import Document
@@ -318,6 +319,7 @@ class Collection(Asking):
             "segments": len(s.segments),
             "bytes": s.n_bytes,
             "bytes_by_kind": _bytes_by_kind(s),
+            "derived": [row._asdict() for row in listed(s)],
             "fields": s.field_names(),
             "models": by_role["like"],
             "kernels": by_role["smooth"],

@@ -136,17 +136,18 @@ class Derived:
         kind.compute(inputs, memory)
         return kind.load(memory, {}, inputs)
 
-    def listed(self) -> list[Row]:
-        """List what there is, by kind and name; kinds that are not known are told as such."""
-        rows: dict[tuple[str, str], Row] = {}
-        for artifact in self.snapshot.manifest.artifacts:
-            key = artifact.kind, artifact.name
-            row = rows.get(key, Row(*key, 0, 0, kind_of(artifact.kind) is not None))
-            size = artifact.pack.size if artifact.pack else 0
-            rows[key] = row._replace(
-                segments=row.segments + len(artifact.inputs[1:]), n_bytes=row.n_bytes + size
-            )
-        return list(rows.values())
+
+def listed(snapshot: Snapshot) -> list[Row]:
+    """List what was derived, by kind and name; kinds that are not known are told as such."""
+    rows: dict[tuple[str, str], Row] = {}
+    for artifact in snapshot.manifest.artifacts:
+        key = artifact.kind, artifact.name
+        row = rows.get(key, Row(*key, 0, 0, artifact.kind in registry.KINDS))
+        size = artifact.pack.size if artifact.pack else 0
+        rows[key] = row._replace(
+            segments=row.segments + len(artifact.inputs[1:]), n_bytes=row.n_bytes + size
+        )
+    return list(rows.values())
 
 
 def derived_of(snapshot: Snapshot) -> Derived:

@@ -67,6 +67,11 @@ def _info(options: argparse.Namespace) -> None:
     ]
     if info["deleted"]:
         rows.insert(1, ("deleted", f"{info['deleted']:,} (their room is freed by merge)"))
+    rows += [
+        ("unknown", f"{one['kind']} {one['name']!r}: of a later likewise, left as it is")
+        for one in info["derived"]
+        if not one["known"]
+    ]
     rows += [("held", one) for one in _held(info)]
     rows += [("ageing", f"{one}{'; fit it again' * one.aged}") for one in collection.ageing()]
     if options.check:
