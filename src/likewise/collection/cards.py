@@ -20,6 +20,7 @@ from likewise.records import Document
 AT_ONCE = 16
 # So much of the text stands for the title of a document that has none.
 LEAD = 160
+_SMALL = frozenset((int, float, bool, type(None)))
 _LONGEST = 256
 _CACHED_FRAMES = 64
 
@@ -40,7 +41,7 @@ class CardsWriter:
         self._stream = out.stream("cards", np.uint8)
         self._out = out
         self._ends = [0]
-        self._waiting: list[Card] = []
+        self._waiting: list[list[Any]] = []
         self._compressor = zstandard.ZstdCompressor(level=3, write_checksum=True)
 
     def append(self, documents: Sequence[Document]) -> None:
@@ -67,19 +68,27 @@ class CardsWriter:
         return self._ends[-1]
 
     def _flush(self) -> None:
-        frame = self._compressor.compress(write_json([[*card] for card in self._waiting]))
+        frame = self._compressor.compress(write_json(self._waiting))
         self._stream.append(np.frombuffer(frame, np.uint8))
         self._ends.append(self._ends[-1] + len(frame))
         self._waiting = []
 
 
-def _card(document: Document) -> Card:
-    short = {name: value for name, value in document.fields.items() if _is_short(value)}
+def _card(document: Document) -> list[Any]:
+    """Give what a card holds, in its order."""
+    fields = document.fields
+    if not all(map(_is_short, fields.values())):
+        fields = {name: value for name, value in fields.items() if _is_short(value)}
     lead = "" if document.title else document.text[:LEAD]
-    return Card(document.title, lead, short, len(short) == len(document.fields))
+    return [document.title, lead, fields, len(fields) == len(document.fields)]
 
 
 def _is_short(value: Any) -> bool:
+    kind = type(value)
+    if kind is str:
+        return len(value) <= _LONGEST
+    if kind in _SMALL:
+        return True
     if isinstance(value, list | tuple):
         return len(value) <= AT_ONCE and all(map(_is_short_scalar, value))
     return _is_short_scalar(value)

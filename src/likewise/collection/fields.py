@@ -79,7 +79,8 @@ class FieldsWriter:
                 if column is None:
                     column = columns.setdefault(plain(str(name)), _Column())
                 # As it will be stored, so that a merge, which reads it back, finds the same.
-                column.add(doc, plain(value))
+                same = type(value) is str and value.isascii()
+                column.add(doc, value if same else plain(value))
 
     def write(self, out: Output) -> None:
         """Write all columns, one after the other, with a directory of where each stands."""
