@@ -1,5 +1,7 @@
 """Kernels: the same bits compiled or loaded, never stale, kept where there is room, lazy."""
 
+import ast
+import inspect
 import json
 import logging
 import os
@@ -9,6 +11,7 @@ import shutil
 import subprocess
 import sys
 import tempfile
+import textwrap
 from collections import namedtuple
 from concurrent.futures import ThreadPoolExecutor
 from importlib import import_module
@@ -22,6 +25,7 @@ from threadpoolctl import ThreadpoolController
 import likewise
 from likewise import compiled
 from likewise.compiled import Kernel, content_of, fast_kernel, kernel, one_blas_thread
+from likewise.models.gibbs import weigh_topics
 
 SOURCE = Path(likewise.__file__).parent
 CALLS = Path(__file__).with_name("kernel_calls.py")
@@ -117,6 +121,57 @@ def test_the_same_bits_compiled_and_loaded(tmp_path, which):
     # Callers are loaded, and what they call is compiled on its own before; and the other way.
     assert bits(without(callees), callees_first) == cold
     assert bits(without(CALLERS), callees_first) == cold
+
+
+WRITING = {
+    # Too many branches for the compiler to take several at once.
+    "models.gibbs.sweep_cell",
+    "models.subspace.weigh",
+    # For arrays of APART numbers and more.
+    "models.gibbs.weigh_topics",
+}
+
+
+def test_reordered_sums_are_taken_where_nothing_is_written():
+    """Else where arrays happen to stand in memory decides how they are added up."""
+    found = set()
+    for name, each in all_kernels().items():
+        if each.fast:
+            tree = ast.parse(textwrap.dedent(inspect.getsource(each.py_func)))
+            found |= {name for loop in innermost_loops(tree) if adds_up_and_writes(loop)}
+    assert found == WRITING
+
+
+def innermost_loops(tree):
+    loops = [node for node in ast.walk(tree) if isinstance(node, ast.For | ast.While)]
+    return [
+        loop
+        for loop in loops
+        if not any(isinstance(node, ast.For | ast.While) for b in loop.body for node in ast.walk(b))
+    ]
+
+
+def adds_up_and_writes(loop):
+    nodes = [node for statement in loop.body for node in ast.walk(statement)]
+    adds = [n for n in nodes if isinstance(n, ast.AugAssign) and isinstance(n.target, ast.Name)]
+    written = [target for n in nodes if isinstance(n, ast.Assign) for target in n.targets]
+    written += [n.target for n in nodes if isinstance(n, ast.AugAssign)]
+    return bool(adds) and any(isinstance(target, ast.Subscript) for target in written)
+
+
+@pytest.mark.parametrize("n", [1, 5, 8, 20, 31, 40, 63, 64, 100])
+def test_sums_do_not_depend_on_where_arrays_stand_in_memory(n):
+    generator = np.random.default_rng(n)
+    scaled, words = generator.random((2, 200, n), np.float32)
+    for one, other in zip(scaled, words, strict=True):
+        # One after the other, in both directions, and far from each other.
+        totals = set()
+        for places in ((0, n, 2 * n), (2 * n, n, 0), (n, 0, 2 * n), (0, 2000, 4000)):
+            room = np.empty(4000 + n, np.float32)
+            a, b, out = (room[place : place + n] for place in places)
+            a[:], b[:] = one, other
+            totals.add(weigh_topics(a, b, 0, np.float32(0.01), out))
+        assert len(totals) == 1
 
 
 # Never stale

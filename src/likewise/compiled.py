@@ -35,6 +35,12 @@ Doubles: TypeAlias = NDArray[np.float64]
 
 Function = TypeVar("Function", bound=Callable[..., Any])
 
+# A loop that adds up and writes at once is compiled twice: the copy that adds one by one is run
+# where what is written stands within a few vectors' reach of what is read. Arrays of so many
+# numbers are never as near. Of shorter ones the place in memory would change the sum: they are
+# added up in a loop that writes nothing.
+APART = 64
+
 _log = logging.getLogger(__name__)
 _REORDER = ("contract", "nsz", "reassoc")
 

@@ -130,7 +130,15 @@ def _document(document):
 def _statistics(info):
     """All but what depends on how the same documents are laid out in files."""
     laid_out = ("folder", "format", "generation", "bytes", "bytes_by_kind", "segments", "deleted")
-    laid_out += ("terms", "defaults", "keeps", "leases", "older_generations", "unfinished")
+    laid_out += (
+        "terms",
+        "defaults",
+        "keeps",
+        "leases",
+        "older_generations",
+        "unfinished",
+        "derived",
+    )
     return {name: value for name, value in info.items() if name not in laid_out}
 
 

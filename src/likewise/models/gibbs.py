@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from likewise.compiled import Doubles, Floats, Ids, Int, Ints, fast_kernel, kernel
+from likewise.compiled import APART, Doubles, Floats, Ids, Int, Ints, fast_kernel, kernel
 from likewise.models.bags import Bags
 from likewise.models.priors import Priors
 
@@ -225,6 +225,12 @@ def weigh_topics(scaled: Floats, words: Floats, at: Int, beta: Any, out: Floats)
     total: Any = np.float32(0.0)
     # Unsigned, or the test for an index from the end would keep the loop from being vectorised.
     first = np.uintp(at)
+    if len(out) < APART:
+        for k in range(len(out)):
+            total += scaled[k] * (beta + words[first + np.uintp(k)])
+        for k in range(len(out)):
+            out[k] = scaled[k] * (beta + words[first + np.uintp(k)])
+        return total
     for k in range(len(out)):
         value = scaled[k] * (beta + words[first + np.uintp(k)])
         out[k] = value

@@ -467,6 +467,7 @@ def project(
         share = np.float32(0)
         for k in range(width):
             share += z[k] * z[k]
+        for k in range(width):
             topics[doc, k] = z[k]
         left = np.float32(1) - share
         if left < _LEAST_SHARE:

@@ -145,6 +145,7 @@ def em_step(
             topics[i, z] *= of_topics[i, z]
             totals[z] += topics[i, z]
             terms[i, z] *= of_terms[i, z]
+        for z in range(width):
             total += terms[i, z]
         for z in range(width):
             terms[i, z] = terms[i, z] / total if total > 0 else 1.0 / width
