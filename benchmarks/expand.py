@@ -33,8 +33,10 @@ from likewise.expand.programme import solve
 from likewise.expand.ranked import RankedRM
 from likewise.expand.robust import Robust
 from likewise.expand.similarity import SIMILARITIES
+from likewise.records import EMPTY
+from likewise.retrieve.models import BM25
 from likewise.retrieve.search import Retriever
-from likewise.stages.stage import NOTHING
+from likewise.retrieve.words import retriever_of, terms_of
 
 DEPTH = Robust().docs
 
@@ -58,7 +60,7 @@ def speed(cache: Path, *, limit: int, n_queries: int, seed: int) -> None:
         "robust loo": Robust(),
         "robust tat": Robust(similarity="tat"),
     }
-    stages = {name: collection.retrieve("bm25", k=10, expand=how) for name, how in ways.items()}
+    stages = {name: collection.pipeline("bm25", k=10, expand=how) for name, how in ways.items()}
     calls = {name: lambda q, s=stage: s([q]) for name, stage in stages.items()}
     times = timed(calls, queries)
     print("| | ms | times the unexpanded |\n|---|---|---|")
@@ -70,11 +72,10 @@ def speed(cache: Path, *, limit: int, n_queries: int, seed: int) -> None:
 
 def breakdown(collection: lw.Collection, queries: list[lw.Query], plain: float) -> None:
     """Where the time of robust expansion goes, part by part, and what the batch saves."""
-    retriever = collection.retriever()
+    retriever = retriever_of(collection.snapshot, BM25())
     how = Robust()
-    first = collection.retrieve("bm25", k=DEPTH)
     setting = Setting(retriever)
-    bare = [Asked(first.terms(query), NOTHING) for query in queries]
+    bare = [Asked(terms_of(query, collection.snapshot), EMPTY) for query in queries]
     look = SIMILARITIES[how.similarity].contexts
     contexts = [look([one], setting, DEPTH)[0] for one in bare]
     chosen = [how.candidates(context) for context in contexts]

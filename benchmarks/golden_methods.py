@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import Any
 
 import likewise as lw
@@ -33,7 +33,7 @@ BY_VECTORS = {
 }
 BY_LIKENESS = {
     "hybrid lsi": "halves(model=lsi)",
-    "hybrid lsi all": "halves(model=lsi,depth=0)",
+    "hybrid lsi all": "halves(model=lsi,candidates=0)",
     "hybrid lsi no feedback": "halves(model=lsi,again=0)",
     "hybrid lsi beta=2": "halves(model=lsi,beta=2,how=shares)",
     "hybrid ddm": "halves(model=ddm)",
@@ -50,7 +50,7 @@ BY_LIKENESS = {
     "topn words=30": "topn(words=30)",
     "topn-lda": "topn-lda(model=lda)",
     "lsh-tfidf": "lsh-tfidf",
-    "lsh-tfidf all": "lsh-tfidf(tables=10,bits=8,depth=0)",
+    "lsh-tfidf all": "lsh-tfidf(tables=10,bits=8,candidates=0)",
 }
 LIKE = BY_LIKENESS | BY_WORDS
 SEARCH = BY_WORDS | BY_VECTORS | BY_LIKENESS
@@ -112,39 +112,46 @@ def near_in(model: str = "") -> str:
     return f"near(model={model})" if model else "near"
 
 
-def asked_again(answered: lw.Answered) -> lw.Answered:
+def asked_again(answered: lw.Result) -> lw.Result:
     """A query with the first words of its text once more: a user's own stage."""
     words = answered.query.text.split()
     query = answered.query._replace(text=" ".join([*words, *words[:3]]))
-    return lw.Answered(query, answered.ranking)
+    return lw.Result(query, answered.ranking)
 
 
-FUSED: dict[str, Callable[[lw.Collection], lw.Stage]] = {
+def first_five(answered: lw.Result) -> lw.Result:
+    """The first answers alone: what made them is not known any more."""
+    return lw.Result(answered.query, answered.ranking.cut(5))
+
+
+def twice(c: lw.Collection) -> Callable[[Iterable[lw.Query]], list[lw.Result]]:
+    """All that was smoothed, smoothed once more."""
+    return lambda queries: c.pipeline("klsa(model=cosine)", k=50)(
+        c.pipeline("bm25 >> klsa", k=1000)(queries)
+    )
+
+
+# Lists of 1000 are fused, and all that is in any of them is an answer.
+FUSED: dict[str, Callable[[lw.Collection], Callable[[Iterable[lw.Query]], list[lw.Result]]]] = {
     **{
-        method: lambda c, method=method: lw.fuse(
-            c.retrieve("bm25"), c.retrieve("ql"), method=method
-        )
+        method: lambda c, method=method: c.pipeline(lw.fuse("bm25", "ql", method=method), k=2000)
         for method in ("min", "max", "sum", "anz", "mnz", "rrf")
     },
-    "by rank, weighted": lambda c: lw.fuse(
-        c.retrieve("bm25"),
-        c.retrieve("near(model=lsi)"),
-        c.retrieve("tfidf", where=NUMBER_FILTER),
-        normalise="rank",
-        weights=[1, 0.5, 2],
-    ),
-    "rm3, klsa, cut": lambda c: (
+    "by rank, weighted": lambda c: c.pipeline(
         lw.fuse(
-            c.retrieve("bm25") >> c.expand("rm3(docs=5)") >> c.retrieve("bm25") >> c.smooth("klsa"),
-            c.retrieve("ql"),
-            method="mnz",
-        )
-        >> lw.Cut(50)
+            "bm25",
+            "near(model=lsi)",
+            f"where({NUMBER_FILTER}) >> tfidf",
+            normalise="rank",
+            weights=[1, 0.5, 2],
+        ),
+        k=3000,
     ),
-    "smoothed": lambda c: lw.fuse(c.retrieve("bm25"), c.retrieve("ql")) >> c.smooth("klsa", k=50),
-    "smoothed twice": lambda c: (
-        c.retrieve("bm25") >> c.smooth("klsa") >> c.smooth("klsa(model=cosine)", k=50)
+    "rm3, klsa, cut": lambda c: c.pipeline(
+        lw.fuse("bm25 >> rm3(docs=5) >> bm25 >> klsa", "ql", method="mnz") >> lw.Cut(50)
     ),
-    "cut before": lambda c: c.retrieve("bm25") >> lw.Cut(5) >> c.smooth("klsa", k=20),
-    "a function": lambda c: c.retrieve("bm25") >> asked_again >> c.retrieve("bm25", k=10),
+    "smoothed": lambda c: c.pipeline(lw.fuse("bm25", "ql") >> "klsa", k=50),
+    "smoothed twice": twice,
+    "cut before": lambda c: c.pipeline(lw.stage("bm25") >> first_five >> "klsa", k=20),
+    "a function": lambda c: c.pipeline(lw.stage("bm25") >> asked_again >> "bm25", k=10),
 }

@@ -28,7 +28,7 @@ def searched(
     """Queries through a search: `method`, `expand` and `smooth` as they are written."""
 
     def ask(built: Built) -> Found:
-        stage = built.collection.pipeline(k=k, where=filter or (), threads=threads, **how)
+        stage = built.collection.pipeline(k=k, filter=filter or (), threads=threads, **how)
         return ranked(built, stage(every(built.queries, n)))
 
     return ask
@@ -59,7 +59,11 @@ def weighted(method: str) -> Ask:
     return ask
 
 
-def piped(make: Callable[[lw.Collection], lw.Stage], *, n: int = N_QUERIES) -> Ask:
+def piped(
+    make: Callable[[lw.Collection], Callable[[Iterable[lw.Query]], list[lw.Result]]],
+    *,
+    n: int = N_QUERIES,
+) -> Ask:
     """Queries through stages that are put together by hand."""
     return lambda built: ranked(built, make(built.collection)(every(built.queries, n)))
 
@@ -76,8 +80,8 @@ def fused_runs(*methods: str, **how: Any) -> Ask:
     return ask
 
 
-def ranked(built: Built, answered: Iterable[lw.Answered]) -> Found:
-    return built.collection.as_run(answered, name="golden")
+def ranked(built: Built, answered: Iterable[lw.Result]) -> Found:
+    return built.collection.pipeline("bm25").as_run(answered, name="golden")
 
 
 def expanded(how: str) -> Ask:
@@ -97,7 +101,7 @@ def explained(**how: str) -> Ask:
     def ask(built: Built) -> Found:
         found = {}
         for query in every(built.queries, N_EXPLAINED):
-            answers = built.collection.search(query, k=3, explained=True, **how)
+            answers = built.collection.search(query, k=3, explain=True, **how)
             found |= {f"{query.qid} {answer.doc_id}": parts(answer) for answer in answers}
         return found
 
@@ -105,7 +109,10 @@ def explained(**how: str) -> Ask:
 
 
 def parts(answer: lw.Answer) -> Pairs:
-    return [(part.term, part.score) for part in answer.explanation]
+    return [
+        (f"like {part.name}" if part.kind == "document" else part.name, part.score)
+        for part in answer.explanation
+    ]
 
 
 def liked(
@@ -119,7 +126,7 @@ def liked(
             mine = [built.ids[(i + j) % len(built.ids)] for j in range(ids + unlike)]
             like, other = mine[:ids], mine[ids:]
             answers = built.collection.like(
-                like, unlike=other, k=k, method=method, where=filter or ()
+                like, unlike=other, k=k, method=method, filter=filter or ()
             )
             found[" ".join(mine)] = scores(answers)
         return found
@@ -131,11 +138,8 @@ def liked_at_once(method: str, *, k: int = 100) -> Ask:
     """All documents in hand in one call, on two threads."""
 
     def ask(built: Built) -> Found:
-        collection = built.collection
-        questions = [collection.question(doc_id, qid=doc_id) for doc_id in built.ids]
-        rankings = collection.ranker(method).rank(questions, k=k, threads=2)
-        answered = map(lw.Answered, map(lw.Query, built.ids), rankings)
-        return ranked(built, answered)
+        queries = [lw.Query(doc_id, like=(lw.QueryDocument(doc_id),)) for doc_id in built.ids]
+        return ranked(built, built.collection.pipeline(method, k=k, threads=2)(queries))
 
     return ask
 
@@ -190,7 +194,7 @@ def like_explained(method: str, *, text: bool = False) -> Ask:
         texts = outside(built, N_EXPLAINED)
         for one in texts if text else every(built.ids, N_EXPLAINED):
             given = {"text": texts[one]} if text else {"doc_ids": one}
-            answers = built.collection.like(**given, k=3, method=method, explained=True)
+            answers = built.collection.like(**given, k=3, method=method, explain=True)
             for answer in answers:
                 found[f"{one} {answer.doc_id}"] = parts(answer)
                 if answer.reasons:
@@ -209,7 +213,7 @@ def near(how: str, *, explain: bool = False) -> Ask:
         found = {}
         for doc_id in built.ids[: N_EXPLAINED if explain else N_QUERIES]:
             answers = built.collection.neighbours(
-                doc_id, k=3 if explain else 10, near=how, explained=explain
+                doc_id, k=3 if explain else 10, near=how, explain=explain
             )
             if explain:
                 found |= {f"{doc_id} {answer.doc_id}": parts(answer) for answer in answers}

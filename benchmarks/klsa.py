@@ -28,6 +28,7 @@ from pathlib import Path
 import numpy as np
 
 import likewise as lw
+from likewise.engine.pipeline import Pipeline
 from likewise.evaluate.measures import evaluate
 from likewise.evaluate.significance import TOLERANCE
 from likewise.reproduce.bench import Bench, as_run, search
@@ -39,9 +40,9 @@ from likewise.reproduce.papers.kernel_lsa.pipelines import asked_otherwise
 from likewise.reproduce.papers.perturbation.choosing import pick
 from likewise.smooth.search import RowSearch
 from likewise.smooth.space import KLSA, fit_space
-from likewise.smooth.stage import Smooth, Smoothing
+from likewise.smooth.stage import Smoothing, SmoothWith
 from likewise.smooth.store import StoredRows
-from likewise.stages.stage import Answered, Stage
+from likewise.stages.stage import Result
 
 LOSS = 5.0
 # How many axes for so many documents.
@@ -62,7 +63,7 @@ class Asked:
         self.n_docs = judged.ready.snapshot.n_docs
         self.before = judged.ap(judged.plain)
         self._models: dict[KLSA, RowSearch] = {}
-        self._first: dict[str, tuple[Stage, list[Answered]]] = {}
+        self._first: dict[str, list[Result]] = {}
 
     def model(self, config: KLSA) -> RowSearch:
         if config not in self._models:
@@ -70,22 +71,23 @@ class Asked:
             self._models[config] = RowSearch(StoredRows(snapshot, fit_space(snapshot, config)))
         return self._models[config]
 
-    def first(self, expand: str) -> tuple[Stage, list[Answered]]:
+    def first(self, expand: str) -> list[Result]:
         if expand not in self._first:
             stage = search(self.judged.ready, expand=expand, threads=THREADS)
-            self._first[expand] = (stage, stage(self.judged.queries))
+            self._first[expand] = stage(self.judged.queries)
         return self._first[expand]
 
     def ap(self, smooth: Smoothing | None, *, config: KLSA = KLSA(), expand: str = "none"):
         return self.measured(self.smoothed(smooth, config=config, expand=expand))
 
     def smoothed(self, smooth: Smoothing | None, *, config: KLSA = KLSA(), expand: str = "none"):
-        stage, answered = self.first(expand)
+        found = self.first(expand)
         if smooth is None:
-            return answered
-        return Smooth(self.model(config), smooth, threads=THREADS).after(stage).apply(answered)
+            return found
+        stage = SmoothWith(self.model(config), smooth)
+        return Pipeline(self.judged.ready.snapshot, stage, threads=THREADS)(found)
 
-    def measured(self, answered: list[Answered]) -> np.ndarray:
+    def measured(self, answered: list[Result]) -> np.ndarray:
         run = self.judged.counted(as_run(self.judged.ready, answered, "run"))
         return np.asarray(evaluate(run, self.judged.qrels, measures="AP")["AP"])
 

@@ -42,14 +42,14 @@ from likewise.collection.job import Job
 from likewise.collection.snapshot import Snapshot, open_snapshot
 from likewise.collection.writer import Writer, build
 from likewise.derived.keeping import derive
+from likewise.engine.pipeline import Pipeline
 from likewise.models import stored
 from likewise.records import Document, Query
 from likewise.reproduce.folders import find_collection, named_folders
 from likewise.smooth.search import RowSearch
 from likewise.smooth.space import KLSA, fit_space
-from likewise.smooth.stage import DEPTH, Smooth, Smoothing
+from likewise.smooth.stage import DEPTH, Smoothing, SmoothWith
 from likewise.smooth.store import open_rows
-from likewise.stages.retrieval import Retrieve
 from likewise.text.analysis import Analysis
 from term_scale import Clock, peak
 
@@ -178,14 +178,16 @@ def run_ask(how: str) -> Callable[[Path, str, argparse.Namespace], dict]:
         queries = draw_queries(c.snapshot, corpus, options.queries)
         if how == "reference":
             queries = queries[:MOST_REFERRED]
-        first = c.retrieve("bm25")
+        first, bm25 = c.pipeline("bm25"), lw.stage("bm25")
         search = RowSearch(open_rows(c.snapshot), indexed=how == "index")
+        smoothed = c.pipeline(bm25 >> SmoothWith(search), k=K)
+        every = SmoothWith(search, Smoothing(candidates=0))
         stages = {
-            "bm25": Retrieve(first.retriever, k=K),
+            "bm25": c.pipeline("bm25", k=K),
             "bm25 of 1000": first,
-            "reference": first >> Smooth(search, k=K, deep=0),
-            "scan": first >> Smooth(search, k=K),
-            "index": first >> Smooth(search, k=K),
+            "reference": c.pipeline(bm25 >> every, k=K),
+            "scan": smoothed,
+            "index": smoothed,
         }
         ask = stages[how]
         # The first time, pages are mapped and the bounds of terms worked out.
@@ -203,7 +205,7 @@ def run_ask(how: str) -> Callable[[Path, str, argparse.Namespace], dict]:
     return run
 
 
-def asked(first: Retrieve, search: RowSearch, query: Query) -> tuple | None:
+def asked(first: Pipeline, search: RowSearch, query: Query) -> tuple | None:
     """Give the first documents of a query with their weights, as smoothing has them."""
     ranking = first([query])[0].ranking
     docs = ranking.docs[: Smoothing().docs]

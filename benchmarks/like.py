@@ -32,9 +32,7 @@ import numpy as np
 import like_scale
 import likewise as lw
 from likewise.like.hashed import Hashed
-from likewise.like.methods import HALVES
-from likewise.like.question import Question, of_doc
-from likewise.like.store import Weights
+from likewise.like.store import Weights, halves_of
 from likewise.reproduce.folders import find_collection
 
 K = 10
@@ -44,11 +42,12 @@ BY_HALVES = (
     "topics(model={})",
     "words(model={})",
     "eq4(model={})",
-    "eq4(model={},depth=0)",
+    "eq4(model={},candidates=0)",
     "halves(model={},again=0)",
     "halves(model={})",
-    "halves(model={},depth=0)",
+    "halves(model={},candidates=0)",
 )
+BY_VECTORS = ("topics", "words", "eq4", "halves")
 COLLECTIONS = {
     "news": "20newsgroups",
     "schools": "wikipedia-schools",
@@ -66,19 +65,21 @@ def source_of(key):
 
 
 def drawn(c, n, seed):
-    """Draw documents of a collection as questions."""
+    """Draw documents of a collection as queries."""
     docs = c.snapshot.live_docs()
     docs = docs[np.sort(np.random.default_rng(seed).permutation(len(docs))[:n])]
-    return [Question(str(doc), (of_doc(c.snapshot, doc),)) for doc in docs.tolist()]
+    ids = c.snapshot.doc_ids(docs)
+    return [lw.Query(doc_id, like=(lw.QueryDocument(doc_id),)) for doc_id in ids]
 
 
-def ask(ranker, questions):
-    """Answer all questions; give the documents of each and the processor time of one."""
-    ranker.rank(questions[:3], k=K)
+def ask(c, method, queries):
+    """Answer all queries; give the documents of each and the processor time of one."""
+    pipeline = c.pipeline(method, k=K)
+    pipeline(queries[:3])
     start = time.process_time()
-    rankings = ranker.rank(questions, k=K)
-    each = (time.process_time() - start) / len(questions)
-    return [{*ranking.docs.tolist()} for ranking in rankings], each
+    results = pipeline(queries)
+    each = (time.process_time() - start) / len(queries)
+    return [{*result.ranking.docs.tolist()} for result in results], each
 
 
 def fitted(c, models, options):
@@ -91,7 +92,7 @@ def fitted(c, models, options):
             start = time.process_time()
             c.fit(configs[name])
             seconds = time.process_time() - start
-        model, weights = c.model(name), c.halves(name).weights or Weights()
+        model, weights = c.model(name), halves_of(c.snapshot, name).weights or Weights()
         power = f", power of idf {model.power:g}" if hasattr(model, "power") else ""
         spent = f", {seconds:.0f} s to fit" if seconds else ""
         print(
@@ -105,8 +106,8 @@ def cells(c, method):
     """Count the cells that are stored of a document on average."""
     name, _, inside = method.partition("(")
     model = inside.partition("model=")[2].rstrip(")").partition(",")[0]
-    if name in HALVES:
-        halves = c.halves(model)
+    if name in BY_VECTORS:
+        halves = halves_of(c.snapshot, model)
         n_words = sum(len(lot.terms) for lot in halves.segments) / c.snapshot.n_slots
         axes = 0 if name == "words" else halves.model.n_topics
         return axes + (0 if name == "topics" else 2 * n_words)
@@ -123,7 +124,7 @@ def speed(c, questions, models):
     base = 0.0
     print(f"{'':32}{'ms/query':>10}{'over tfidf':>12}{'cells':>8}")
     for method in methods:
-        _, each = ask(c.ranker(method), questions)
+        _, each = ask(c, method, questions)
         base = base or each
         print(
             f"{method:32}{each * 1e3:10.2f}{each / base:11.2f}×{cells(c, method):8.0f}", flush=True
@@ -132,10 +133,10 @@ def speed(c, questions, models):
 
 def depths(c, questions):
     """Print how deep candidates have to be looked for."""
-    exact, slow = ask(c.ranker("halves(model=lsi,depth=0)"), questions)
+    exact, slow = ask(c, "halves(model=lsi,candidates=0)", questions)
     print(f"candidates by each half, lsi\n{'':10}{'of the ten':>12}{'ms':>8}{'over accurate':>15}")
     for depth in DEPTHS:
-        found, each = ask(c.ranker(f"halves(model=lsi,depth={depth})"), questions)
+        found, each = ask(c, f"halves(model=lsi,candidates={depth})", questions)
         shared = sum(len(a & b) for a, b in zip(exact, found, strict=True))
         of_ten = shared / max(sum(map(len, exact)), 1)
         print(f"{depth:10}{of_ten:12.3f}{each * 1e3:8.2f}{slow / each:14.1f}×", flush=True)

@@ -39,10 +39,15 @@ from likewise.collection.job import Job
 from likewise.collection.snapshot import open_snapshot
 from likewise.collection.writer import Writer, build
 from likewise.derived.keeping import derive
-from likewise.like.question import Question, of_doc
+from likewise.like.methods import ByHalves, halves_ranker
+from likewise.like.store import halves_of
 from likewise.models.fitting import fit_model, read_config
 from likewise.models.stored import find_model, store_model
 from likewise.neighbours.coded import scan_points
+from likewise.retrieve.documents import Whole
+from likewise.retrieve.models import read_model
+from likewise.retrieve.question import Question, of_doc
+from likewise.retrieve.words import retriever_of
 from likewise.text.analysis import Analysis
 
 K, DEPTH = 10, 100
@@ -127,10 +132,11 @@ def run_ask(folder, *, queries, profile, **_):
     resident = [memory()]
     start = time.perf_counter()
     c = lw.open(folder)
-    two_level, accurate = (c.ranker(f"halves(model={MODEL},depth={d})") for d in (DEPTH, 0))
+    halves = halves_of(c.snapshot, MODEL)
+    two_level, accurate = (halves_ranker(halves, ByHalves(MODEL, candidates=n)) for n in (DEPTH, 0))
     chosen = np.random.default_rng(1).choice(c.snapshot.live_docs(), queries, replace=False)
     questions = [Question(str(doc), (of_doc(c.snapshot, doc),)) for doc in chosen.tolist()]
-    two_level.rank(questions[:1], k=K)
+    two_level.rank(questions[0], k=K)
     told = {"first": time.perf_counter() - start}
 
     def timed(name, function):
@@ -144,15 +150,18 @@ def run_ask(folder, *, queries, profile, **_):
     asked = timed("ask", lambda n: [two_level.ask(question) for question in questions[:n]])
 
     def rank(ranker, again):
-        options = {"k": K, "depth": ranker.depth, "again": again}
-        return lambda n: ranker.likeness.rank(asked[:n], **options, omit=omit[:n])
+        options = {"k": K, "depth": ranker.candidates, "again": again}
+        return lambda n: [
+            ranker.likeness.rank(one, **options, omit=own)[0]
+            for one, own in zip(asked[:n], omit[:n], strict=True)
+        ]
 
     found = timed("two-level cold", rank(two_level, two_level.again))
     resident.append(memory())
     told["resident"] = {name: resident[1][name] - resident[0][name] for name in resident[0]}
     told["peak"] = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024
     if profile:
-        show_profile(lambda: two_level.rank(questions, k=K), queries)
+        show_profile(lambda: [two_level.rank(one, k=K) for one in questions], queries)
     timed("two-level", rank(two_level, two_level.again))
     timed("two-level once", rank(two_level, 0))
     timed("accurate once", rank(accurate, 0))
@@ -161,8 +170,8 @@ def run_ask(folder, *, queries, profile, **_):
     told["recall"] = sum(hits) / sum(len(t.docs) for t in truth)
     timed("scan", lambda n: [scan(two_level.likeness.view.lots, one) for one in asked[:n]])
     for name in ("tfidf", "bm25"):
-        ranker = c.ranker(name)
-        timed(name, lambda n, r=ranker: r.rank(questions[:n], k=K))
+        ranker = Whole(retriever_of(c.snapshot, read_model(name)))
+        timed(name, lambda n, r=ranker: [r.rank(one, k=K) for one in questions[:n]])
     return told | sizes(c)
 
 
@@ -195,7 +204,7 @@ def sizes(c):
     for segment in s.manifest.segments:
         out["index"] += segment.documents.size + sum(pack.size for pack in segment.packs)
     out["model"] = model.pack.size
-    found = next((one for one in c.halves(MODEL).finders if one is not None), None)
+    found = next((one for one in halves_of(c.snapshot, MODEL).finders if one is not None), None)
     read = (found.finder.index.nprobe, found.finder.index.nlist) if found else None
     return {"n_docs": len(c), "bytes": out, "lists": read}
 

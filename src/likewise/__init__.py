@@ -13,9 +13,9 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from likewise.app.answers import Answer, Answers
     from likewise.app.library import Collection, index, open
     from likewise.collection.build import Resources
+    from likewise.engine.answers import Answer, Answers
     from likewise.errors import LikewiseError
     from likewise.evaluate import (
         Qrels,
@@ -42,13 +42,14 @@ if TYPE_CHECKING:
     from likewise.neighbours.certified import nearest_certified
     from likewise.neighbours.index import Neighbours, build_neighbours
     from likewise.neighbours.store import open_neighbours
-    from likewise.records import Document, Query, Ranking
+    from likewise.records import Document, Filter, Query, QueryDocument, Ranking
     from likewise.reproduce.report import reproduce_papers
-    from likewise.retrieve import BM25, TFIDF, Filter, JelinekMercer, QueryLikelihood
+    from likewise.retrieve import BM25, TFIDF, JelinekMercer, QueryLikelihood
     from likewise.smooth.space import KLSA
     from likewise.smooth.stage import Smoothing
     from likewise.sources import Columns, open_source
-    from likewise.stages import Answered, Cut, Stage, fuse
+    from likewise.stages import Cut, Result, Stage, fuse
+    from likewise.stages.reading import stage
     from likewise.terms.nearness import Nearness
     from likewise.terms.related import TermGraph
     from likewise.text.analysis import Analysis
@@ -60,7 +61,7 @@ __version__ = "0.1.0"
 
 # Names are imported when they are first used: `import likewise` costs nothing.
 _ROOMS = {
-    "likewise.app.answers": ("Answer", "Answers"),
+    "likewise.engine.answers": ("Answer", "Answers"),
     "likewise.app.library": ("Collection", "index", "open"),
     "likewise.collection.build": ("Resources",),
     "likewise.errors": ("LikewiseError",),
@@ -89,13 +90,14 @@ _ROOMS = {
     "likewise.neighbours.certified": ("nearest_certified",),
     "likewise.neighbours.index": ("Neighbours", "build_neighbours"),
     "likewise.neighbours.store": ("open_neighbours",),
-    "likewise.records": ("Document", "Query", "Ranking"),
+    "likewise.records": ("Document", "Filter", "Query", "QueryDocument", "Ranking"),
     "likewise.reproduce.report": ("reproduce_papers",),
-    "likewise.retrieve": ("BM25", "TFIDF", "Filter", "JelinekMercer", "QueryLikelihood"),
+    "likewise.retrieve": ("BM25", "TFIDF", "JelinekMercer", "QueryLikelihood"),
     "likewise.smooth.space": ("KLSA",),
     "likewise.smooth.stage": ("Smoothing",),
     "likewise.sources": ("Columns", "open_source"),
-    "likewise.stages": ("Answered", "Cut", "Stage", "fuse"),
+    "likewise.stages": ("Cut", "Result", "Stage", "fuse"),
+    "likewise.stages.reading": ("stage",),
     "likewise.terms.nearness": ("Nearness",),
     "likewise.terms.related": ("TermGraph",),
     "likewise.text.analysis": ("Analysis",),
@@ -114,7 +116,6 @@ __all__ = [
     "TFIDF",
     "Analysis",
     "Answer",
-    "Answered",
     "Answers",
     "Associated",
     "Bo1",
@@ -130,10 +131,12 @@ __all__ = [
     "Neighbours",
     "Qrels",
     "Query",
+    "QueryDocument",
     "QueryLikelihood",
     "RankedRM",
     "Ranking",
     "Resources",
+    "Result",
     "Robust",
     "Rocchio",
     "Run",
@@ -157,6 +160,7 @@ __all__ = [
     "read_queries",
     "read_run",
     "reproduce_papers",
+    "stage",
     "write_qrels",
     "write_run",
 ]

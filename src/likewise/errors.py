@@ -2,6 +2,7 @@
 
 LikewiseError
 ├── UsageError          what was asked for does not exist or does not fit (exit code 2)
+├── DeadlineExceeded    a search took longer than it was given
 ├── MissingExtra        an optional package is needed; the message is the install command
 ├── SourceError         a document could not be read; carries its place (file:line)
 │   └── DuplicateId     one id at two places
@@ -22,6 +23,10 @@ class LikewiseError(Exception):
 
 class UsageError(LikewiseError):
     """What was asked for does not exist or does not fit."""
+
+
+class DeadlineExceeded(LikewiseError):
+    """A search took longer than it was given."""
 
 
 class MissingExtra(LikewiseError):

@@ -32,17 +32,17 @@ def write(config: object) -> str:
 
 def read(text: str, table: Mapping[str, type[Config]], *, what: str) -> Config:
     """Read a configuration that is written as `write` does; `what` names it in messages."""
-    match = _CALL.fullmatch(text)
+    written = name_and_inside(text)
     names = ", ".join(sorted(table))
-    if match is None:
+    if written is None:
         raise UsageError(f"{what} {text!r} is not written as name or name(option=value,…)")
-    name, inside = match[1].lower(), match[2] or ""
+    name, inside = written
     if name not in table:
         raise UsageError(f"unknown {what} {name!r}: it is one of {names}")
     kind = table[name]
     fields = {field.name: field for field in _fields(kind)}
     options: dict[str, Any] = {}
-    pieces = _split(inside)
+    pieces = split(inside)
     if pieces is None:
         raise UsageError(f"{what} {text!r} has parentheses that do not match: each ( needs its )")
     for part in filter(None, map(str.strip, pieces)):
@@ -67,18 +67,26 @@ def convert(value: str, *, like: Any, what: str) -> Any:
         raise UsageError(f"{what} must be {kind}, not {value!r}") from None
 
 
-def _split(inside: str) -> list[str] | None:
-    """Cut options at the commas that no parentheses are around; None where these do not match."""
-    out, depth = [""], 0
-    for char in inside:
-        depth += (char == "(") - (char == ")")
+def split(text: str, separator: str = ",") -> list[str] | None:
+    """Cut text where no parentheses are around a separator; None where these do not match."""
+    out, depth, at = [""], 0, 0
+    while at < len(text):
+        if depth == 0 and text.startswith(separator, at):
+            out.append("")
+            at += len(separator)
+            continue
+        depth += (text[at] == "(") - (text[at] == ")")
         if depth < 0:
             return None
-        if char == "," and depth == 0:
-            out.append("")
-        else:
-            out[-1] += char
+        out[-1] += text[at]
+        at += 1
     return out if depth == 0 else None
+
+
+def name_and_inside(text: str) -> tuple[str, str] | None:
+    """Give the name of what is written, in lower case, and what stands in its parentheses."""
+    match = _CALL.fullmatch(text)
+    return (match[1].lower(), match[2] or "") if match else None
 
 
 def _fields(kind: type) -> tuple[dataclasses.Field[Any], ...]:

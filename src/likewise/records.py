@@ -1,12 +1,19 @@
-"""The nouns that pass between the rooms: documents, queries, rankings."""
+"""The nouns that pass between the rooms: documents, queries, filters, rankings, explanations."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
+
+from likewise.errors import UsageError
+
+_CONDITION = re.compile(r"(.+?)(!=|>=|<=|=|>|<)(.*)", re.DOTALL)
+_ALTERNATIVE = re.compile(r"(?<!\\)\|")
 
 
 class Document(NamedTuple):
@@ -17,6 +24,74 @@ class Document(NamedTuple):
     text: str = ""
     fields: Mapping[str, Any] = {}
     place: str = ""
+
+
+class Condition(NamedTuple):
+    r"""A condition on one field, written `field=value`.
+
+    The operators are = != < <= > >=. `a|b` is either value (`\|` is a plain bar), `*` any value
+    at all. Numbers compare as numbers, other values as text by code points; a document whose
+    field holds a list meets `=` with any member, and `!=` with none.
+    """
+
+    field: str
+    operator: str
+    values: tuple[str, ...]
+
+    @classmethod
+    def read(cls, text: str) -> Condition:
+        """Read a condition as it is written."""
+        match = _CONDITION.fullmatch(text)
+        if match is None or not match[1].strip():
+            raise UsageError(
+                f"filter {text!r} is not written as field=value; the operators are = != < <= > >="
+            )
+        field, operator, value = match[1].strip(), match[2], match[3].strip()
+        values = tuple(part.replace(r"\|", "|") for part in _ALTERNATIVE.split(value))
+        if operator not in ("=", "!=") and len(values) > 1:
+            raise UsageError(f"filter {text!r}: {operator} takes one value, not alternatives")
+        return cls(field, operator, values)
+
+    def __str__(self) -> str:
+        values = "|".join(value.replace("|", r"\|") for value in self.values)
+        return f"{self.field}{self.operator}{values}"
+
+
+@dataclass(frozen=True)
+class Filter:
+    """Which documents may be answers: those that meet all conditions of any of `any_of`.
+
+    `f & g` are those of both, `f | g` those of either. `ALL` lets every document through.
+    """
+
+    any_of: tuple[tuple[Condition, ...], ...] = ((),)
+
+    @classmethod
+    def read(cls, given: str | Filter | Sequence[str | Filter]) -> Filter:
+        """Read a condition as it is written; of several all hold, and of none there is none."""
+        if isinstance(given, Filter):
+            return given
+        if isinstance(given, str):
+            return cls(((Condition.read(given),),))
+        found = ALL
+        for one in given:
+            found &= cls.read(one)
+        return found
+
+    def __and__(self, other: Filter) -> Filter:
+        joined = ((*mine, *its) for mine in self.any_of for its in other.any_of)
+        return Filter(tuple(dict.fromkeys(tuple(dict.fromkeys(one)) for one in joined)))
+
+    def __or__(self, other: Filter) -> Filter:
+        if ALL in (self, other):
+            return ALL
+        return Filter(tuple(dict.fromkeys((*self.any_of, *other.any_of))))
+
+    def __str__(self) -> str:
+        return " or ".join(" & ".join(map(str, conditions)) for conditions in self.any_of)
+
+
+ALL = Filter()
 
 
 class Expansion(NamedTuple):
@@ -37,17 +112,69 @@ class Ranking(NamedTuple):
     docs: NDArray[np.int64]
     scores: NDArray[np.float64]
 
+    def cut(self, k: int) -> Ranking:
+        """Keep the k best."""
+        return self if len(self.docs) <= k else Ranking(self.docs[:k], self.scores[:k])
+
+
+EMPTY = Ranking(np.empty(0, np.int64), np.empty(0, np.float64))
+
+
+class QueryDocument(NamedTuple):
+    """A document in hand: one of the collection by its id, or a text from outside.
+
+    A text that has an id too is left out of its own answers, where the collection has it.
+    `title` is the part of the text that counts as a title; `vector` is the user's own of the text,
+    for a model that compares such.
+    """
+
+    doc_id: str = ""
+    text: str = ""
+    title: str = ""
+    vector: tuple[float, ...] | None = None
+
 
 class Query(NamedTuple):
-    """A question: its text, or (where an earlier stage or the user chose them) weighted terms.
+    """What is asked: a text, weighted terms in place of it, or documents in hand.
 
-    `terms` are analysed terms, as the collection stores them; where given they replace the text.
-    `expansion` tells where terms come from that the user did not give, and `ranked` is the ranking
-    that was smoothed.
+    `terms` are analysed terms, as the collection stores them. Answers are to be like the documents
+    of `like` and not like those of `unlike`. `filter` says what may be an answer, and `expansion`
+    where terms come from that the user did not give.
     """
 
     qid: str
     text: str = ""
     terms: Mapping[str, float] | None = None
+    like: tuple[QueryDocument, ...] = ()
+    unlike: tuple[QueryDocument, ...] = ()
+    filter: Filter = ALL
     expansion: Expansion | None = None
-    ranked: Ranking | None = None
+
+
+class Part(NamedTuple):
+    """A named part of a score; its own parts, where it has any, add up to it.
+
+    Kinds are word, document, topic, dimension, group and rest (what no word stands for).
+    """
+
+    kind: str
+    name: str
+    score: float
+    parts: tuple[Part, ...] = ()
+
+
+class Explanation(NamedTuple):
+    """A score, and the parts that add up to it, the largest first.
+
+    `reasons` is what likeness knows besides: the words of both texts, and passages.
+    """
+
+    score: float
+    parts: tuple[Part, ...] = ()
+    reasons: Any = None
+
+
+def explanation(score: float, parts: Iterable[Part], reasons: Any = None) -> Explanation:
+    """Explain a score by its parts, the largest first."""
+    ordered = sorted(parts, key=lambda part: (-abs(part.score), part.name))
+    return Explanation(score, tuple(ordered), reasons)

@@ -5,10 +5,42 @@ So no room imports one above it, and a command loads what it uses only.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from functools import cache
 from importlib import import_module
 from typing import Any
+
+# Searches: what finds documents for a query.
+SEARCHES = {
+    "bm25": "likewise.retrieve.models:BM25",
+    "ql": "likewise.retrieve.models:QueryLikelihood",
+    "ql-jm": "likewise.retrieve.models:JelinekMercer",
+    "tfidf": "likewise.retrieve.models:TFIDF",
+    "inner": "likewise.retrieve.models:InnerProduct",
+    "near": "likewise.like.near:Near",
+    "halves": "likewise.like.methods:ByHalves",
+    "eq4": "likewise.like.methods:Published",
+    "topics": "likewise.like.methods:TopicsOnly",
+    "words": "likewise.like.methods:WordsOnly",
+    "topn": "likewise.like.baselines:TopN",
+    "topn-lda": "likewise.like.baselines:TopNTopics",
+    "lsh-tfidf": "likewise.like.hashed:Hashed",
+}
+
+# Expanders: what gives a query other terms.
+EXPANDERS = {
+    "bo1": "likewise.expand.feedback:Bo1",
+    "graph": "likewise.expand.graph:Associated",
+    "kl": "likewise.expand.feedback:KL",
+    "rm1": "likewise.expand.feedback:RM1",
+    "rm3": "likewise.expand.feedback:RM3",
+    "robust": "likewise.expand.robust:Robust",
+    "rocchio": "likewise.expand.feedback:Rocchio",
+    "rrm": "likewise.expand.ranked:RankedRM",
+}
+
+# What smooths a ranking.
+SMOOTHINGS = {"klsa": "likewise.smooth.stage:Smoothing"}
 
 # Kinds of derived data.
 KINDS = {
@@ -31,6 +63,25 @@ MODELS = {
     "klsa": "likewise.smooth.space:KernelSpace",
     "klsa-given": "likewise.smooth.given:GivenSpace",
 }
+
+
+class Table(Mapping[str, Any]):
+    """A table of names that is read as if everything in it were imported already."""
+
+    def __init__(self, *tables: Mapping[str, str]) -> None:
+        self._places = {name: place for table in tables for name, place in table.items()}
+
+    def __getitem__(self, name: str) -> Any:
+        return _imported(self._places[name])
+
+    def __contains__(self, name: object) -> bool:
+        return name in self._places
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._places)
+
+    def __len__(self) -> int:
+        return len(self._places)
 
 
 def look_up(table: Mapping[str, str], name: str) -> Any:

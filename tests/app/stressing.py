@@ -129,8 +129,8 @@ def ask(c, seed):
         out[name] = [[one.doc_id, one.score, one.title, one.fields] for one in answers]
 
     put("default", c.search(query, k=5))
-    put("explained", c.search(query, k=3, method="bm25", explained=True))
-    put("filtered", c.search(query, k=5, method="bm25", where=["year>=1960", f"theme={theme}"]))
+    put("explained", c.search(query, k=3, method="bm25", explain=True))
+    put("filtered", c.search(query, k=5, method="bm25", filter=["year>=1960", f"theme={theme}"]))
     for method in ("bm25", "ql", "tfidf"):
         put(method, c.search(query, k=5, method=method))
         put(f"like {method}", c.like(doc_id, k=4, method=method))
@@ -140,7 +140,7 @@ def ask(c, seed):
         put(f"like text {name}", c.like(text=query, k=5, method=f"halves(model={name})"))
         put(f"neighbours {name}", c.neighbours(doc_id, k=4, near=f"near(model={name})"))
     if info["models"]:
-        put("reasons", c.like(doc_id, k=2, explained=True))
+        put("reasons", c.like(doc_id, k=2, explain=True))
     if "lda" in info["models"]:
         out["decompose"] = str(c.decompose(doc_id, model="lda").topics.tolist())
     for name in info["kernels"]:

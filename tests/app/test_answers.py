@@ -1,8 +1,8 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from likewise.app.answers import Answer, Answers, display_width, one_line, shorten
-from likewise.retrieve.explain import Part
+from likewise.engine.answers import Answer, Answers, display_width, one_line, shorten
+from likewise.records import Part
 
 
 def test_columns_line_up_with_wide_and_hostile_ids():
@@ -23,7 +23,8 @@ def test_columns_line_up_with_wide_and_hostile_ids():
 
 
 def test_long_explanations_are_summed_up_and_signs_read_well():
-    parts = (Part("a", 2.0), Part("b", -1.0), *(Part(f"t{i}", 0.25) for i in range(8)))
+    scores = {"a": 2.0, "b": -1.0} | {f"t{i}": 0.25 for i in range(8)}
+    parts = tuple(Part("word", name, score) for name, score in scores.items())
     text = str(Answers([Answer("1", 3.0, "t", explanation=parts)]))
     assert "= a 2.0000 - b 1.0000 + t0 0.2500" in text
     assert "2 more 0.5000" in text

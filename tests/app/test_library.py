@@ -139,7 +139,7 @@ def test_run_and_compare(papers):
 
 
 def test_bad_arguments_are_named(papers):
-    with pytest.raises(UsageError, match="unknown method 'bm26': it is one of bm25, inner, ql"):
+    with pytest.raises(UsageError, match="unknown method 'bm26': it is one of bm25, bo1"):
         papers.search("wing", method="bm26")
     with pytest.raises(UsageError, match=r"'k=1' is no option; it has k1=1.2, b=0.75"):
         papers.search("wing", method="bm25(k=1)")

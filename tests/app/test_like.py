@@ -7,17 +7,15 @@ import shutil
 import pytest
 
 import likewise as lw
-from likewise.app.asking import BY_LIKENESS
 from likewise.app.cli import main
 from likewise.collection.writer import Writer
 from likewise.errors import UsageError
 from likewise.evaluate import links
-from likewise.like.methods import METHODS as METHODS_OF_LIKENESS
-from likewise.retrieve.models import MODELS as RETRIEVAL
+from likewise.like.store import halves_of
 
 METHODS = [
     "halves",
-    "halves(depth=0,again=0,beta=2)",
+    "halves(candidates=0,again=0,beta=2)",
     "halves(how=shares)",
     "eq4",
     "topics",
@@ -131,7 +129,7 @@ def test_what_a_person_sees(fields, capsys, tmp_path):
         (["--id", "wing1", "--unlike", "nothing"], "no document 'nothing'"),
         (["--id", "wing1", "--method", "nonsense"], "unknown method"),
         (["--id", "wing1", "--method", "halves(how=odd)"], "even or shares"),
-        (["--id", "wing1", "--method", "halves(depth=-1)"], "depth"),
+        (["--id", "wing1", "--method", "halves(candidates=-1)"], "candidates"),
         (["--id", "wing1", "--method", "halves(again=-1)"], "again"),
         (["--id", "wing1", "--method", "halves(model=odd)"], "no model 'odd'"),
         (["--id", "wing1", "--filter", "odd=1"], "no document has a field"),
@@ -209,17 +207,17 @@ def test_lists_that_are_no_questions(fields, capsys, tmp_path, name, text, messa
 
 
 def test_weights_are_learnt(fields, capsys, tmp_path):
-    before = fields.halves().weights
+    before = halves_of(fields.snapshot).weights
     code, out, _ = call(capsys, "tune", fields.folder, "--same", "subject", "--dry-run", "--json")
     assert code == 0
     learnt = json.loads(out)
     assert learnt["n_queries"] == 30
     assert str(learnt["chosen"]) in learnt["means"]
-    assert lw.open(fields.folder).halves().weights == before
+    assert halves_of(lw.open(fields.folder).snapshot).weights == before
     code, out, _ = call(capsys, "tune", fields.folder, "--links", "cites")
     assert code == 0
     assert "cross-validated" in out
-    assert lw.open(fields.folder).halves().weights.chosen == "learnt"
+    assert halves_of(lw.open(fields.folder).snapshot).weights.chosen == "learnt"
     assert call(capsys, "tune", fields.folder)[0] == 2
     assert call(capsys, "tune", fields.folder, "--same", "odd")[0] == 2
     (tmp_path / "few.txt").write_text("wing1 0 wing4 1\n")
@@ -234,8 +232,8 @@ def test_likeness_is_a_method_of_search_and_a_stage(fields, capsys):
     )
     assert code == 0
     assert json.loads(out)["answers"][0]["fields"]["subject"] == "wing"
-    both = lw.fuse(fields.retrieve("halves", k=20), fields.retrieve("bm25", k=20), method="rrf")
-    [(_, ranking)] = both("aileron flutter")
+    both = lw.fuse("halves", "bm25", method="rrf", depth=20)
+    [(_, ranking, _)] = fields.pipeline(both)("aileron flutter")
     assert len(ranking.docs)
 
 
@@ -244,8 +242,8 @@ def test_likeness_is_a_method_of_search_and_a_stage(fields, capsys):
 def test_explanations_are_of_the_ranking_that_was_asked_for(fields, k, where):
     # A second round depends on the first answers, and so on filters and on how many are wanted.
     found = [
-        fields.like("wing1", k=k, where=where, explained=True),
-        fields.search("laminar wing heat", k=k, where=where, method="halves", explained=True),
+        fields.like("wing1", k=k, filter=where, explain=True),
+        fields.search("laminar wing heat", k=k, filter=where, method="halves", explain=True),
     ]
     for answers in found:
         assert len(answers)
@@ -265,10 +263,6 @@ def test_a_collection_of_nothing_is_like_nothing(fields, tmp_path):
         writer.put(drop=[one.id for one in writer.manifest.artifacts if one.inputs])
     c.refresh()
     assert not len(c.like(text="wing flutter"))
-
-
-def test_methods_of_likeness_are_known_without_importing_them():
-    assert METHODS_OF_LIKENESS.keys() - RETRIEVAL.keys() == BY_LIKENESS
 
 
 def test_too_many_judgements_are_refused(monkeypatch):

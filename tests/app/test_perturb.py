@@ -6,6 +6,8 @@ import pytest
 
 import likewise as lw
 from likewise.app.cli import main
+from likewise.retrieve.models import BM25
+from likewise.retrieve.words import retriever_of
 
 NOTES = [
     "Wing flutter. Flutter of a wing in supersonic flow; wings and tails flutter.",
@@ -79,7 +81,7 @@ def test_json_has_what_the_kernel_gives(call, drawn):
     assert (code, said) == (0, "")
     found = json.loads(shown)
     assert found["perturbations"] == ["only 'wings'", "only 'flutter'"]
-    retriever = lw.open("notes.lw").retriever("bm25")
+    retriever = retriever_of(lw.open("notes.lw").snapshot, BM25())
     terms = {"wing": 1, "flutter": 1}
     asked = Asked(terms, retriever.rank([terms], k=3)[0])
     [expected] = perturb([asked], Setting(retriever), "tat", docs=3)

@@ -20,14 +20,14 @@ from .stressing import ONE, THEMES, made
 QUERY = "wing heat zebra"
 ASKED = {
     "search": lambda c: c.search(QUERY, k=3),
-    "explained": lambda c: c.search(QUERY, k=2, method="bm25", explained=True),
-    "filtered": lambda c: c.search(QUERY, k=3, method="bm25", where="year>=1960"),
+    "explained": lambda c: c.search(QUERY, k=2, method="bm25", explain=True),
+    "filtered": lambda c: c.search(QUERY, k=3, method="bm25", filter="year>=1960"),
     "by likeness": lambda c: c.search(QUERY, k=3, method="halves"),
     "near": lambda c: c.search(QUERY, k=3, method="near"),
     "graph": lambda c: c.search(QUERY, k=3, expand="graph"),
     "run": lambda c: dict(c.run([Query("1", QUERY)], k=3, method="bm25", threads=1)),
-    "like": lambda c: c.like("d1", k=3, explained=True),
-    "neighbours": lambda c: c.neighbours("d1", k=3, explained=True),
+    "like": lambda c: c.like("d1", k=3, explain=True),
+    "neighbours": lambda c: c.neighbours("d1", k=3, explain=True),
     "show": lambda c: c["d1"],
     "related": lambda c: c.related(QUERY, 3),
     "predicted": lambda c: c.predict_terms(doc_id="d1", k=3),
@@ -193,5 +193,5 @@ def test_a_graph_that_is_made_for_a_question_is_shown_by_all(tmp_path):
     documents = [made(f"d{i}", i) for i in range(12)]
     lw.index(documents, to=tmp_path / "c", model=None)
     with lw.open(tmp_path / "c") as c:
-        assert c.search(THEMES["heat"], k=3, expand="graph", where="year>=1900")
+        assert c.search(THEMES["heat"], k=3, expand="graph", filter="year>=1900")
         assert c.term_graphs() == ["graph"]

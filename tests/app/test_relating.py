@@ -8,6 +8,8 @@ import pytest
 import likewise as lw
 from likewise.collection.writer import Writer
 from likewise.errors import LockedError, UsageError
+from likewise.retrieve.models import TFIDF
+from likewise.retrieve.words import retriever_of
 from likewise.terms import counting, stored
 from likewise.terms.catalogue import Stored
 from likewise.terms.nearness import Nearness
@@ -383,7 +385,7 @@ def test_distance_in_python(notes):
 def by_hand(notes, graph, text, own=-1, voters=VOTERS):
     """The votes for each node, document by document."""
     snapshot = notes.snapshot
-    retriever = notes.retriever("tfidf")
+    retriever = retriever_of(notes.snapshot, TFIDF())
     [ranking] = retriever.rank([snapshot.analyzer.counts(text)], k=1000)
     votes, by = np.zeros(len(graph)), {}
     others = [(d, s) for d, s in zip(ranking.docs, ranking.scores, strict=True) if d != own]

@@ -11,6 +11,7 @@ import likewise as lw
 from likewise.app.asking import DEFAULT_EXPAND, DEFAULT_SMOOTH
 from likewise.app.cli import main
 from likewise.errors import UsageError
+from likewise.smooth.search import rows_of
 from likewise.smooth.store import StoredRows
 
 AIR = ["wing flutter", "panel vibration", "aircraft loads", "airfoil lift", "tail oscillation"]
@@ -77,7 +78,7 @@ def ids(answers):
 
 def test_the_default_is_expanded_and_smoothed(seas, call):
     answers = seas.search("wing flutter")
-    assert answers.method == "robust >> bm25 >> klsa"
+    assert answers.method == "bm25 >> robust >> bm25 >> klsa"
     assert answers.expanded.method == DEFAULT_EXPAND
     named = seas.search("wing flutter", method="bm25", expand=DEFAULT_EXPAND, smooth=DEFAULT_SMOOTH)
     assert ranked(answers) == ranked(named)
@@ -105,25 +106,25 @@ def test_whoever_names_one_of_three_has_just_that(seas, call):
         shown = json.loads(call("search", "wing flutter", "--json", *how)[1])
         assert shown["method"] == "bm25"
         assert [(a["doc_id"], a["score"]) for a in shown["answers"]] == ranked(plain)
-    assert repr(seas.retrieve()) == "bm25"
+    assert repr(seas.pipeline("bm25")) == "bm25"
 
 
 def test_without_a_kernel_model_the_default_only_expands(bare, capsys):
     answers = bare.search("wing flutter")
-    assert answers.method == "robust >> bm25"
+    assert answers.method == "bm25 >> robust >> bm25"
     assert ranked(answers) == ranked(bare.search("wing flutter", expand="robust"))
     with pytest.raises(UsageError, match=r"no kernel model; fit one with: likewise fit .* klsa"):
         bare.search("wing", smooth="klsa")
     assert main(["search", str(bare.folder), "wing", "--smooth", "klsa"]) == 2
     assert "has no kernel model; fit one with" in capsys.readouterr().err
     bare.fit("klsa")
-    assert bare.search("wing flutter").method == "robust >> bm25 >> klsa"
+    assert bare.search("wing flutter").method == "bm25 >> robust >> bm25 >> klsa"
 
 
 @pytest.mark.parametrize("query", ["", "the of", "zebra", "\ud800", "a" * 10_000])
 def test_what_matches_nothing_is_answered_with_nothing(seas, query):
     assert len(seas.search(query)) == 0
-    assert str(seas.search(query, explained=True)) == "no document matches"
+    assert str(seas.search(query, explain=True)) == "no document matches"
 
 
 def test_a_query_left_alone_is_smoothed_and_says_so(call, seas):
@@ -142,16 +143,16 @@ def test_a_query_left_alone_is_smoothed_and_says_so(call, seas):
 
 
 def test_stages_compose_as_written(seas):
-    deep = seas.retrieve("bm25", k=200) >> seas.smooth("klsa", k=7)
-    built = seas.retrieve("bm25", smooth="klsa", k=7)
+    deep = seas.pipeline("bm25", k=200) >> seas.pipeline("klsa", k=7)
+    built = seas.pipeline("bm25", smooth="klsa", k=7)
     assert repr(deep) == repr(built) == "bm25 >> klsa"
     [by_hand], [as_built] = deep("wing flutter"), built("wing flutter")
     assert by_hand.ranking.docs.tolist() == as_built.ranking.docs.tolist()
     assert by_hand.ranking.scores.tolist() == as_built.ranking.scores.tolist()
     assert len(as_built.ranking.docs) == 7
-    grown = seas.retrieve("bm25", expand="rm3") >> seas.smooth()
+    grown = seas.pipeline("bm25", expand="rm3") >> "klsa"
     assert repr(grown) == "bm25 >> rm3 >> bm25 >> klsa"
-    both = lw.fuse(deep, seas.retrieve("ql", smooth="klsa")) >> lw.Cut(3)
+    both = seas.pipeline(lw.fuse(deep.stage, "ql >> klsa") >> lw.Cut(3))
     assert len(both("wing flutter")[0].ranking.docs) == 3
 
 
@@ -160,29 +161,28 @@ def test_few_answers_are_the_first_of_many(seas):
     for k in (1, 3, 10):
         assert ranked(seas.search("wing flutter", k=k)) == ranked(many)[:k]
     with pytest.raises(UsageError, match="k must be at least 1, not 0"):
-        seas.smooth("klsa", k=0)
+        seas.pipeline("klsa", k=0)
 
 
 @pytest.mark.parametrize("how", ALL)
 def test_filters_hold_for_both_parts(seas, how):
-    answers = seas.search("wing flutter loads", k=40, where="year>=1970", **how)
+    answers = seas.search("wing flutter loads", k=40, filter="year>=1970", **how)
     assert len(answers) > 0
     assert all(answer.fields["year"] >= 1970 for answer in answers)
-    assert len(seas.search("wing", where=["theme=sea", "year<1960"], **how)) <= 5
+    assert len(seas.search("wing", filter=["theme=sea", "year<1960"], **how)) <= 5
 
 
 def test_rows_are_shared_until_the_collection_changes(seas):
-    rows = seas.rows()
-    assert seas.rows("klsa") is rows
-    assert seas.smooth("klsa(docs=3)").search is seas.smooth().search is rows
+    rows = rows_of(seas.snapshot)
+    assert rows_of(seas.snapshot, "klsa") is rows
     seas.refresh()
-    assert seas.rows() is not rows
+    assert rows_of(seas.snapshot) is not rows
 
 
 def test_runs_are_as_searches(seas, call, tmp_path):
     queries = [lw.Query("a", "wing flutter"), lw.Query("b", "ship hull"), lw.Query("c", "zebra")]
     run = seas.run(queries, k=12)
-    assert run.name == "robust >> bm25 >> klsa"
+    assert run.name == "bm25 >> robust >> bm25 >> klsa"
     for query in queries:
         assert run[query.qid] == ranked(seas.search(query, k=12))
     alone = seas.run(queries, k=12, threads=1)
@@ -193,7 +193,7 @@ def test_runs_are_as_searches(seas, call, tmp_path):
     code, out, err = call(*ask)
     assert code == 0
     assert "1 of 3 queries were not expanded; c: no document answers it" in err
-    assert out.splitlines()[0].split()[-1] == "robust>>bm25>>klsa"
+    assert out.splitlines()[0].split()[-1] == "bm25>>robust>>bm25>>klsa"
     lines = [line.split() for line in out.splitlines()]
     assert [line[2] for line in lines if line[0] == "a"] == [doc_id for doc_id, _ in run["a"]]
     values = json.loads(call(*ask, "--json", "--quiet")[1])
@@ -214,12 +214,12 @@ def test_parts_add_up(seas, how, where):
     seas.add([NEW])
     seas.delete(["0", "3", "new"])
     for query in ("wing flutter", "loads", "oscillation of a hull in unheard seas"):
-        answers = seas.search(query, k=30, where=where, explained=True, **how)
+        answers = seas.search(query, k=30, filter=where, explain=True, **how)
         assert len(answers) > 0
         for answer in answers:
             parts = sum(part.score for part in answer.explanation)
             assert parts == pytest.approx(answer.score, rel=1e-5, abs=1e-6)
-            like = {p.term[5:] for p in answer.explanation if p.term.startswith("like ")}
+            like = {p.name for p in answer.explanation if p.kind == "document"}
             assert not like & {"0", "3", "new"}
             assert all(doc_id in seas for doc_id in like)
             if where:
@@ -235,14 +235,14 @@ def test_reasons_are_shown_by_words_and_by_documents(call, seas):
     like = [line for line in lines if line[:1] == ["like"]]
     assert len(like) == 6
     assert words[0][2:4] == ["=", "flutter"]
-    first = seas.search("flutter", k=6, explained=True)[0]
+    first = seas.search("flutter", k=6, explain=True)[0]
     assert float(words[0][1]) + float(like[0][1]) == pytest.approx(first.score, abs=2e-4)
     assert like[0][2] == "="
     assert like[0][3] in seas
     # JSON has them as they come, the largest first.
     shown = json.loads(call("search", "flutter", "-k", "1", "--explain", "--json")[1])
     [answer] = shown["answers"]
-    assert [part["term"] for part in answer["explanation"]] == [p.term for p in first.explanation]
+    assert [part["name"] for part in answer["explanation"]] == [p.name for p in first.explanation]
     sizes = [abs(part["score"]) for part in answer["explanation"]]
     assert sizes == sorted(sizes, reverse=True)
     # Without smoothing it is one sum, as it was.
@@ -252,12 +252,12 @@ def test_reasons_are_shown_by_words_and_by_documents(call, seas):
 
 
 def test_what_comes_in_by_likeness_alone_says_so(seas):
-    answers = seas.search("flutter", k=20, smooth="klsa", explained=True)
+    answers = seas.search("flutter", k=20, smooth="klsa", explain=True)
     matching = set(ids(seas.search("flutter", k=20, method="bm25")))
     others = [answer for answer in answers if answer.doc_id not in matching]
     assert others
     for answer in others:
-        assert all(part.term.startswith("like ") for part in answer.explanation)
+        assert all(part.kind == "document" for part in answer.explanation)
 
 
 # What cannot be meant
@@ -275,8 +275,6 @@ def test_what_comes_in_by_likeness_alone_says_so(seas):
         (["search", "wing", "--smooth", "klsa(scale=x)"], "scale is one of max, raw"),
         (["search", "wing", "--smooth", "klsa(model=x)"], "no kernel model 'x'"),
         (["search", "wing", "--smooth", ""], "is not written as name"),
-        (["search", "wing", "--smooth", "klsa", "--method", "near"], "near goes by likeness"),
-        (["search", "wing", "--smooth", "klsa", "--method", "halves"], "halves goes by likeness"),
         (["run", "--like", "ids.txt", "--smooth", "klsa"], "--smooth is for queries of words"),
         (["fit", "--model", "klsa(kernel=x)"], "unknown kernel 'x'"),
         (["fit", "--model", "klsa(axes=-1)"], "axes, docs and seed at least 0"),
@@ -312,8 +310,8 @@ def test_fit_reports_and_takes_a_name(call, seas):
     seas.refresh()
     assert seas.info()["kernels"] == ["klsa", "five"]
     # Where no model is named it stays the one called klsa.
-    assert seas.rows("five").stored.space.n_axes == 5
-    assert seas.rows().stored.space.n_axes > 5
+    assert rows_of(seas.snapshot, "five").stored.space.n_axes == 5
+    assert rows_of(seas.snapshot).stored.space.n_axes > 5
     for model in ("klsa", "five"):
         code, out, _ = call("search", "wing", "--smooth", f"klsa(model={model})", "--json")
         assert json.loads(out)["method"] == f"bm25 >> klsa(model={model})"
@@ -363,7 +361,7 @@ def test_the_users_own_function(seas):
 
     space = seas.fit_kernel(gram=same_length, name="gram")
     assert space.n_axes == 2
-    answers = seas.search("wing", smooth="klsa(model=gram)", explained=True)
+    answers = seas.search("wing", smooth="klsa(model=gram)", explain=True)
     for answer in answers:
         assert sum(p.score for p in answer.explanation) == pytest.approx(answer.score, rel=1e-5)
     with pytest.raises(UsageError, match="features or by a function"):
@@ -381,7 +379,7 @@ def test_features_in_a_field_and_in_a_file(tmp_path, capsys):
     assert main([*fit, "field:v"]) == 0
     assert "klsa fitted, 2 axes of 40 documents, 6 bytes a document" in capsys.readouterr().out
     c.add([NEW | {"v": [1.0, 2.0]}])
-    assert np.any(c.rows().stored.of(c.snapshot.find_docs(["new"])))
+    assert np.any(rows_of(c.snapshot).stored.of(c.snapshot.find_docs(["new"])))
     np.save(tmp_path / "x.npy", np.ones((41, 3)))
     assert main([*fit, str(tmp_path / "x.npy"), "--name", "file"]) == 0
     c.refresh()
@@ -419,7 +417,7 @@ def test_index_fits_a_kernel_model_beside_another(tmp_path, capsys):
     ):
         assert made(*arguments) == expected
         assert made(**options) == expected
-    assert lw.open(to).rows().stored.space.n_axes == 3
+    assert rows_of(lw.open(to).snapshot).stored.space.n_axes == 3
     for wrong, message in (
         (["--smooth", "lsi"], "lsi smooths no ranking"),
         (["--model", "klsa"], "goes beside a model of documents"),
@@ -439,14 +437,14 @@ def test_small_collections_are_indexed_and_asked(tmp_path, texts, options):
     documents = [{"id": str(i), "text": text} for i, text in enumerate(texts)]
     c = lw.index(documents, to=tmp_path / "few.lw", **options)
     for query in ("one", "of", "words two"):
-        assert len(c.search(query, explained=True)) <= len(texts)
+        assert len(c.search(query, explain=True)) <= len(texts)
     c.add([{"id": "more", "text": "one more word"}])
     c.search("one word")
 
 
 def check_rows(c):
     """What is stored is what would be worked out, of every segment."""
-    stored = c.rows().stored
+    stored = rows_of(c.snapshot).stored
     names = [segment.entry.id for segment in c.snapshot.segments]
     kept = c.snapshot.artifacts("vectors", of=stored.artifact.id)
     assert sorted(artifact.inputs[1] for artifact in kept) == sorted(names)

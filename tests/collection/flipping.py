@@ -58,13 +58,13 @@ def searched(c):
 
 
 def filtered(c):
-    found = c.search("study flow", k=4, method="ql", where=["year>=1960", "theme=wing"])
+    found = c.search("study flow", k=4, method="ql", filter=["year>=1960", "theme=wing"])
     return [[one.doc_id, one.score] for one in found]
 
 
 def liked(name):
     def ask(c):
-        found = c.like("d5", k=4, method=f"halves(model={name})", explained=True)
+        found = c.like("d5", k=4, method=f"halves(model={name})", explain=True)
         return [[one.doc_id, one.score] for one in found]
 
     return ask

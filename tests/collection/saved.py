@@ -9,6 +9,8 @@ from hashlib import blake2b
 from pathlib import Path
 
 import likewise as lw
+from likewise.like.store import halves_of
+from likewise.smooth.search import rows_of
 
 SAVED = Path(__file__).parent / "format-1-saved"
 NAMES = ("full", "odd", "empty")
@@ -145,14 +147,14 @@ def _statistics(info):
 def _filters(c, questions):
     found = {}
     for condition in questions["filters"]:
-        answers = c.search(questions["everywhere"], method="bm25", where=condition, k=ALL)
+        answers = c.search(questions["everywhere"], method="bm25", filter=condition, k=ALL)
         found[condition] = sorted(answer.doc_id for answer in answers)
     return found
 
 
 def _model(c, name):
     model = c.model(name)
-    weights = c.halves(name).weights
+    weights = halves_of(c.snapshot, name).weights
     return {
         "name": model.name,
         "kind": model.kind,
@@ -167,7 +169,7 @@ def _model(c, name):
 
 
 def _kernel(c, name):
-    space = c.rows(name).stored.space
+    space = rows_of(c.snapshot, name).stored.space
     return {
         "name": space.name,
         "kind": "kernel",  # as format 1 called it
@@ -203,12 +205,20 @@ def _ranked(answers):
 
 def _explained(answers):
     """The best answer with all parts of its score, by name: their order is that of rounding."""
-    return {answer.doc_id: dict(answer.explanation) for answer in answers[:1]}
+    return {
+        answer.doc_id: {_called(part): part.score for part in answer.explanation}
+        for answer in answers[:1]
+    }
+
+
+def _called(part):
+    """What format 1 called a part."""
+    return f"like {part.name}" if part.kind == "document" else part.name
 
 
 def _search(c, query, kernels):
     found = {"default": _ranked(c.search(query))}
-    found["default, explained"] = _explained(c.search(query, explained=True))
+    found["default, explained"] = _explained(c.search(query, explain=True))
     for method in METHODS:
         found[method] = _ranked(c.search(query, method=method))
     for kernel in kernels:
@@ -221,7 +231,7 @@ def _in_hand(c, doc_id, models):
     found = {}
     if models:
         found["like"] = _ranked(c.like(doc_id))
-        found["like, explained"] = _explained(c.like(doc_id, explained=True))
+        found["like, explained"] = _explained(c.like(doc_id, explain=True))
         found["neighbours"] = _ranked(c.neighbours(doc_id))
     for model in models:
         for method in ("halves", "eq4"):

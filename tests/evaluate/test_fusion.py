@@ -152,10 +152,11 @@ def test_the_name_tells_how_unless_one_is_given():
 
 def test_runs_fuse_as_their_stages_do(papers):
     queries = [lw.Query("1", "wing flutter"), lw.Query("2", "heat flow")]
-    stages = [papers.retrieve("bm25"), papers.retrieve("ql"), papers.retrieve("tfidf")]
-    runs = (papers.as_run(stage(queries), name=repr(stage)) for stage in stages)
+    stages = [papers.pipeline("bm25"), papers.pipeline("ql"), papers.pipeline("tfidf")]
+    runs = (stage.run(queries) for stage in stages)
     options = {"method": "mnz", "normalise": "rank", "weights": [1, 0.5, 2]}
-    by_stages = papers.as_run(lw.fuse(*stages, **options)(queries), name="stages")
+    fused = lw.fuse(*(stage.stage for stage in stages), **options)
+    by_stages = papers.pipeline(fused).run(queries, name="stages")
     assert dict(lw.fuse_runs(runs, **options)) == dict(by_stages)
 
 

@@ -37,9 +37,9 @@ def letters(tmp_path_factory):
 def test_a_context_smaller_than_the_documents_is_refused_not_passed_over(similarity):
     with pytest.raises(UsageError, match="context"):
         Robust(similarity=similarity, docs=20, context=5)
-    assert Robust(docs=50).depth == 0
-    assert Robust(similarity="jaccard", docs=50).depth == 50
-    assert Robust(similarity="jaccard", docs=5, context=30).depth == 30
+    assert Robust(docs=50).feedback_docs == 0
+    assert Robust(similarity="jaccard", docs=50).feedback_docs == 50
+    assert Robust(similarity="jaccard", docs=5, context=30).feedback_docs == 30
 
 
 def test_rocchio_has_the_same_bits_on_any_number_of_threads(shelve, rank):
@@ -68,18 +68,18 @@ def test_all_of_a_collection_diverges_from_nothing_whatever_its_size(shelve):
 
 
 def test_an_expander_searches_with_the_filter_of_the_search_before(letters):
-    search = letters.retrieve("bm25", where="odd=1")
-    [built] = letters.retrieve("bm25", expand="robust", where="odd=1")("a b c")
-    [by_hand] = (search >> letters.expand("robust") >> search)("a b c")
+    search = letters.pipeline("bm25", filter="odd=1")
+    [built] = letters.pipeline("bm25", expand="robust", filter="odd=1")("a b c")
+    [by_hand] = (search >> "robust" >> "bm25")("a b c")
     assert by_hand.query == built.query
-    [named] = (search >> letters.expand("robust", where="odd=0"))("a b c")
-    assert named.query.terms != built.query.terms
+    [every] = letters.pipeline("bm25", expand="robust")("a b c")
+    assert every.query.terms != built.query.terms
 
 
 def test_a_cut_does_not_hide_the_search_before(letters):
-    search = letters.retrieve("ql", k=10)
-    [whole] = (search >> letters.expand("rm3"))("a b c")
-    [cut] = (search >> lw.Cut(10) >> letters.expand("rm3"))("a b c")
+    search = letters.pipeline("ql", k=10)
+    [whole] = (search >> "rm3")("a b c")
+    [cut] = (search >> lw.Cut(10) >> "rm3")("a b c")
     assert cut.query == whole.query
 
 
@@ -119,7 +119,7 @@ def test_numbers_that_cannot_be_calculated_with_are_refused(letters, how):
 @pytest.mark.parametrize("how", ["rm3", "bo1", "rocchio(gamma=0.2)", "robust"])
 def test_parts_add_up_in_every_model(letters, method, how):
     query = lw.Query("1", terms={"a": 2.0, "b": 0.5, "c": -0.7})
-    answers = letters.search(query, method=method, expand=how, explained=True)
+    answers = letters.search(query, method=method, expand=how, explain=True)
     assert len(answers) == 10
     assert not answers.expanded.left
     for answer in answers:
@@ -138,7 +138,7 @@ def test_a_perturbation_searches_by_the_method_named(letters):
     found = letters.perturb("a b c", docs=10, method="tfidf")
     terms = dict.fromkeys("abc", 1.0)
     by_words, by_angle = (
-        letters.retriever(method).rank([terms], k=10)[0].docs.tolist()
+        letters.pipeline(method, k=10)([lw.Query("1", terms=terms)])[0].ranking.docs.tolist()
         for method in ("bm25", "tfidf")
     )
     assert found.pool.docs[:10].tolist() == by_angle != by_words

@@ -4,7 +4,6 @@ import pytest
 from likewise.errors import UsageError
 from likewise.expand.expander import (
     NO_SHARE,
-    Asked,
     Grown,
     check_counts,
     check_share,
@@ -16,13 +15,11 @@ from likewise.expand.expander import (
 )
 from likewise.expand.pool import read_pool
 from likewise.records import Query
+from likewise.stages.stage import Result
 
 
 class Given:
     """An expander that gives what it was given."""
-
-    notation = "given"
-    depth = 1
 
     def __init__(self, *grown):
         self.grown = grown
@@ -143,20 +140,23 @@ def test_documents_weighed_by_rank():
 
 def test_expanded_queries_tell_how_and_those_left_alone_why(shelve, rank):
     setting = shelve(["a b"]).setting()
-    queries = [Query("1", "a"), Query("2", "b", {"b": 2.0})]
-    asked = [Asked({"a": 1.0}, rank((0, 1.0))), Asked({"b": 2.0}, rank())]
+    results = [
+        Result(Query("1", "a"), rank((0, 1.0))),
+        Result(Query("2", "b", {"b": 2.0}), rank()),
+    ]
     how = Given(Grown({"a": 0.5, "b": 0.5}, note="as told"), Grown({}, "nothing is known"))
-    first, second = expand(how, queries, asked, setting)
-    assert first == Query("1", "a", {"a": 0.5, "b": 0.5}, ("given", {"a": 1.0}, "", "as told"))
+    first, second = expand(how, results, setting)
+    told = ("given", {"a": 1.0}, "", "as told")
+    assert first == Query("1", "a", {"a": 0.5, "b": 0.5}, expansion=told)
     assert second.terms == {"b": 2.0}
     assert second.expansion == ("given", {"b": 2.0}, "nothing is known", "")
-    assert expand(how, [], [], setting) == []
+    assert expand(how, [], setting) == []
 
 
 def test_terms_of_negative_weight_stay(shelve, rank):
     setting = shelve(["a b"]).setting()
-    asked = Asked({"a": 1.0, "b": -2.0, "c": 0.0}, rank((0, 1.0)))
-    [query] = expand(Given(Grown({"a": 0.5, "b": 0.5})), [Query("1")], [asked], setting)
+    result = Result(Query("1", terms={"a": 1.0, "b": -2.0, "c": 0.0}), rank((0, 1.0)))
+    [query] = expand(Given(Grown({"a": 0.5, "b": 0.5})), [result], setting)
     assert query.terms == {"a": 0.5, "b": -2.0}
 
 

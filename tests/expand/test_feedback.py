@@ -301,7 +301,7 @@ def plainly(shelf, how, query, ranking, model):
         return plain_rocchio(shelf, how, query, docs)
     docs, scores = docs[: how.docs], scores[: how.docs]
     if isinstance(how, RM3):
-        return plain_rm3(shelf, how, query, docs, scores, is_log=model.is_log)
+        return plain_rm3(shelf, how, query, docs, scores, is_log=model.log)
     return plain_bo1(shelf, how, query, docs, kl=isinstance(how, KL))
 
 
@@ -334,7 +334,7 @@ JOBS = st.lists(st.tuples(QUERIES, expanders(), st.sampled_from(MODELS)), min_si
 def test_every_model_gives_what_loops_over_dictionaries_give(shelved, texts, jobs):
     with shelved(texts) as shelf:
         for query, how, model in jobs:
-            asked = shelf.ask(query, model=model, k=how.depth)
+            asked = shelf.ask(query, model=model, k=how.feedback_docs)
             grown = shelf.grow(how, asked, model=model)
             if len(asked.ranking.docs) == 0:
                 assert grown == ({}, NO_ANSWER, "")
@@ -463,9 +463,10 @@ def test_segments_and_deleted_documents_make_no_difference(shelve, seed):
 
 
 def test_depth():
-    assert [how.depth for how in FEEDBACK] == [10, 10, 3, 3, 10, 1000]
-    assert (RM3(docs=7).depth, KL(docs=50).depth, Rocchio(docs=4).depth) == (7, 50, 4)
-    assert Rocchio(docs=2000, gamma=1).depth == 4000
+    assert [how.feedback_docs for how in FEEDBACK] == [10, 10, 3, 3, 10, 1000]
+    given = (RM3(docs=7), KL(docs=50), Rocchio(docs=4))
+    assert [how.feedback_docs for how in given] == [7, 50, 4]
+    assert Rocchio(docs=2000, gamma=1).feedback_docs == 4000
 
 
 @pytest.mark.parametrize("how", FEEDBACK, ids=str)

@@ -7,12 +7,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+import likewise as lw
 from likewise.errors import UsageError
 from likewise.expand import graph as module
 from likewise.expand.expander import NO_SHARE, Asked, Grown
 from likewise.expand.graph import Associated
 from likewise.expand.reading import read_expander
-from likewise.stages.stage import NOTHING
+from likewise.records import EMPTY
 from likewise.terms.nearness import Nearness
 from likewise.terms.nodes import Filters
 from likewise.terms.opening import open_graph
@@ -38,7 +39,7 @@ def shelf(shelve):
 
 
 def asked(**terms):
-    return Asked(terms, NOTHING)
+    return Asked(terms, EMPTY)
 
 
 def added(grown, query):
@@ -156,10 +157,10 @@ def test_words_of_the_collection_that_are_no_nodes_stay_in_the_query(shelf):
     shelf.collection.make_term_graph(filters=Filters(min_df=2, max_df=1))
     snapshot = shelf.collection.snapshot
     assert "lift" not in open_graph(snapshot).names(range(len(open_graph(snapshot))))
-    [answered] = shelf.collection.expand("graph")("wing lift")
+    [answered] = shelf.collection.pipeline(lw.stage("graph"))("wing lift")
     assert answered.query.terms["lift"] == pytest.approx(0.8)
     assert answered.query.terms["wing"] == pytest.approx(0.8)
-    [answered] = shelf.collection.expand("graph")("lift")
+    [answered] = shelf.collection.pipeline(lw.stage("graph"))("lift")
     assert answered.query.expansion.left == "no word of it is a term of the graph"
 
 
@@ -216,7 +217,7 @@ def test_threads_do_not_change_the_bits(shelve):
 def test_names_of_several_words_are_no_terms(shelf):
     names = ["wing", "flow heat", "flutter", "lift", "flow", "unheard of", "unheard"]
     shelf.collection.make_term_graph(names=names, within="document")
-    [answered] = shelf.collection.expand("graph")("wing")
+    [answered] = shelf.collection.pipeline(lw.stage("graph"))("wing")
     assert {*answered.query.terms} == {"wing", "flow", "flutter", "lift"}
 
 
@@ -227,7 +228,7 @@ def test_spellings_of_a_term_are_one(shelve):
     opened = shelf.collection.term_graph()
     assert len(opened) == 6
     for word in ("wing", "flow", "heat"):
-        [answered] = shelf.collection.expand("graph")(word)
+        [answered] = shelf.collection.pipeline(lw.stage("graph"))(word)
         terms = answered.query.terms
         assert {*terms} == {"wing", "flow", "heat"}
         assert terms[word] == pytest.approx(0.8)
@@ -241,12 +242,12 @@ def test_a_graph_by_name(shelf):
     few = Filters(min_df=3, max_df=1)
     shelf.collection.make_term_graph(filters=few, name="few")
     shelf.collection.make_term_graph()
-    [last] = shelf.collection.expand("graph")("wing")
-    [named] = shelf.collection.expand("graph(graph=few)")("wing")
+    [last] = shelf.collection.pipeline(lw.stage("graph"))("wing")
+    [named] = shelf.collection.pipeline(lw.stage("graph(graph=few)"))("wing")
     assert {*named.query.terms} < {*last.query.terms}
     assert {*named.query.terms} == {"wing", "flow", "heat", "bread"}
     with pytest.raises(UsageError, match="no term graph 'other'"):
-        shelf.collection.expand("graph(graph=other)")
+        shelf.collection.pipeline(expand="graph(graph=other)")
 
 
 def test_the_graph_is_made_where_there_is_none(shelf):
@@ -261,7 +262,7 @@ def test_the_graph_is_made_where_there_is_none(shelf):
 
 def test_a_search_that_cannot_be_leaves_no_graph(shelf):
     with pytest.raises(UsageError, match="no terms to expand"):
-        shelf.collection.expand("graph", method="halves")
+        shelf.collection.pipeline("halves", expand="graph")
     assert shelf.collection.term_graphs() == []
 
 
@@ -272,7 +273,7 @@ def test_it_is_read_as_it_is_written():
     assert read_expander("graph") == Associated()
     assert how.nearness == Nearness(kernel="walk", weights="npmi")
     assert how.at(0.7) == Associated(terms=5, share=0.7, kernel="walk", weights="npmi")
-    assert how.depth == 0
+    assert how.feedback_docs == 0
     assert read_expander("robust(similarity=graph)").by_graph
     assert not read_expander("robust").by_graph
 

@@ -13,9 +13,10 @@ from likewise.expand.feedback import relevance
 from likewise.expand.perturb import STRATEGIES, loo, perturb, tat
 from likewise.expand.perturb_kernels import gather, relevance_models, squared_distances
 from likewise.expand.pool import read_pool
-from likewise.records import Ranking
+from likewise.records import Filter, Ranking
 from likewise.retrieve.models import BM25, TFIDF, JelinekMercer, QueryLikelihood
 from likewise.retrieve.search import Retriever
+from likewise.stages.masks import mask_of
 
 PLAIN = lw.Analysis(language="none", stemmer="none", stop="none", min_length=1)
 NO_RANKING = Ranking(np.empty(0, np.int64), np.empty(0))
@@ -320,7 +321,7 @@ def test_all_is_searched_for_at_once_and_nothing_twice(shelf):
 
 
 def test_a_filter_holds_for_all(shelf):
-    allowed = shelf.collection.allowed("even=True")
+    allowed = mask_of(shelf.snapshot, Filter.read("even=True")).segments
     terms = {"w02": 1.0, "w07": 1.0}
     [found] = perturb([shelf.ask(terms, allowed=allowed)], shelf.setting(allowed=allowed))
     assert len(found.pool.docs) >= 50

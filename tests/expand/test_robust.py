@@ -13,6 +13,8 @@ from likewise.expand.programme import solve
 from likewise.expand.ranked import RankedRM
 from likewise.expand.robust import Robust
 from likewise.expand.similarity import SIMILARITIES, Similarity
+from likewise.retrieve.models import BM25
+from likewise.retrieve.words import retriever_of
 
 PLAIN = lw.Analysis(stemmer="none", stop="none", title_weight=1)
 TEXTS = [
@@ -34,9 +36,8 @@ def seas(tmp_path_factory):
 
 
 def asked(collection, text, k=50):
-    stage = collection.retrieve("bm25", k=k)
-    [answered] = stage(text)
-    return Asked(stage.terms(answered.query), answered.ranking), Setting(stage.retriever)
+    [result] = collection.pipeline("bm25", k=k)(text)
+    return Asked(result.scorer.terms, result.ranking), Setting(result.scorer.retriever)
 
 
 def grown(collection, text, how):
@@ -150,9 +151,9 @@ def test_more_risk_aversion_leaves_less_of_what_is_uncertain(seas):
 
 
 def test_an_infeasible_programme_leaves_the_query_alone(seas):
-    stage = seas.retrieve("bm25", expand="robust(coverage=50)")
+    stage = seas.pipeline("bm25", expand="robust(coverage=50)")
     [answered] = stage("japan wave")
-    plain = seas.retrieve("bm25")("japan wave")[0]
+    plain = seas.pipeline("bm25")("japan wave")[0]
     assert "no choice of terms meets coverage=50" in answered.query.expansion.left
     assert answered.query.terms == {"japan": 1, "wave": 1}
     assert answered.ranking.docs.tolist() == plain.ranking.docs.tolist()
@@ -164,7 +165,7 @@ def test_what_cannot_be_expanded_is_left_alone(seas, name):
     how = Robust(similarity=name)
     assert "no document" in grown(seas, "zebra", how).left
     assert "no document" in grown(seas, "", how).left
-    nothing = seas.retrieve("bm25", expand=how, where="year=1900")
+    nothing = seas.pipeline("bm25", expand=how, filter="year=1900")
     [answered] = nothing("japan wave")
     assert len(answered.ranking.docs) == 0
     assert answered.query.expansion.left
@@ -184,7 +185,7 @@ def test_a_batch_is_its_queries_and_threads_change_nothing(seas):
     alone = [grown(seas, text, Robust()) for text in texts]
     questions = [asked(seas, text)[0] for text in texts]
     for threads in (1, 4):
-        setting = Setting(seas.retriever(), threads=threads)
+        setting = Setting(retriever_of(seas.snapshot, BM25()), threads=threads)
         assert Robust().grow(questions, setting) == alone
 
 

@@ -122,4 +122,4 @@ def test_a_query_without_documents_is_left_alone(seas):
 
 def test_the_ranking_is_needed():
     assert not SIMILARITIES["graph"].searches
-    assert Robust(similarity="graph", docs=7).depth == 7
+    assert Robust(similarity="graph", docs=7).feedback_docs == 7

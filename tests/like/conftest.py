@@ -4,6 +4,9 @@ import numpy as np
 import pytest
 
 import likewise as lw
+from likewise.like.methods import halves_ranker
+from likewise.like.near import read_near, space_of
+from likewise.like.store import halves_of
 
 THEMES = {
     "flow": "boundary layer flow laminar viscous plate",
@@ -24,6 +27,17 @@ def documents(n=60, seed=0):
         ]
         yield {"id": f"{own}-{i}", "text": " ".join(words), "theme": own}
     yield {"id": "empty", "text": "", "theme": "none"}
+
+
+def likeness_by(c, method):
+    """What a method compares halves by."""
+    how = lw.stage(method)
+    return halves_ranker(halves_of(c.snapshot, how.model), how).likeness
+
+
+def space_by(c, near="near"):
+    """The documents as vectors: `near(model=lda,metric=js)`."""
+    return space_of(c.snapshot, read_near(near))
 
 
 @pytest.fixture(scope="session")

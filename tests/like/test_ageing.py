@@ -9,6 +9,7 @@ import likewise as lw
 from likewise.app.cli import main
 from likewise.like import ageing as ages
 from likewise.models.stored import find_model
+from likewise.smooth.search import rows_of
 from likewise.smooth.space import weigh
 
 from .conftest import THEMES, documents
@@ -99,7 +100,7 @@ def test_a_kernel_model_ages_too(tmp_path, capsys):
 
 def test_what_lies_along_the_axes_is_a_share(tmp_path):
     c = lw.index(documents(), to=tmp_path / "c.lw", model=None, smooth="klsa(axes=3)")
-    space = c.rows().stored.space
+    space = rows_of(c.snapshot).stored.space
     counts = c.snapshot.term_counts(c.snapshot.live_docs())
     shares = space.captured(counts)
     assert ((shares >= 0) & (shares <= 1 + 1e-5)).all()

@@ -13,14 +13,16 @@ from likewise import notation
 from likewise.collection.build import Resources
 from likewise.collection.snapshot import open_snapshot
 from likewise.collection.writer import Writer, create
+from likewise.engine.pipeline import Pipeline
 from likewise.errors import UsageError
-from likewise.like.baselines import TopN, TopNTopics, TopNTopicsRanker, Whole, top_n, words_of
+from likewise.like.baselines import TopN, TopNTopics, TopNTopicsRanker, top_n
 from likewise.like.likeness import Likeness
-from likewise.like.question import AGAINST, Question, of_doc, of_text
 from likewise.like.store import Weights, open_halves
 from likewise.like.view import View
-from likewise.records import Document
+from likewise.records import Document, Query, QueryDocument
+from likewise.retrieve.documents import Whole, words_of
 from likewise.retrieve.models import BM25, TFIDF, JelinekMercer, QueryLikelihood
+from likewise.retrieve.question import AGAINST, Question, of_doc, of_text
 from likewise.retrieve.search import Retriever
 from likewise.text.analysis import Analysis
 
@@ -91,6 +93,15 @@ def ask(collection, like, unlike=()):
     )
 
 
+def asking(like, unlike=()):
+    """The same as a query."""
+    return Query(
+        "q",
+        like=tuple(QueryDocument(f"d{i}") for i in like),
+        unlike=tuple(QueryDocument(f"d{i}") for i in unlike),
+    )
+
+
 def check(ranking, expected, k):
     """Compare a ranking with the scores of all documents that may be answers."""
     best = sorted((-score, i) for i, score in expected.items() if abs(score) > 1e-9)[:k]
@@ -100,6 +111,11 @@ def check(ranking, expected, k):
         assert score == pytest.approx(expected[doc], abs=2e-6)
     order = np.lexsort((ranking.docs, -ranking.scores))
     assert order.tolist() == list(range(len(order)))
+
+
+def parts_of(scorer, doc):
+    """The parts of one score."""
+    return scorer.explain(np.array([doc]))[0].parts
 
 
 def same(left, right):
@@ -145,10 +161,10 @@ def test_scores_are_mean_cosines(seed, pieces, deletes, masked, words, n_like, n
         ranker = Whole(Retriever(collection, TFIDF()))
         if words:
             ranker = top_n(collection, TopN(words))
-        ranking = ranker.rank([question], k=k, allowed=allowed)[0]
+        ranking, scorer = ranker.rank(question, k=k, allowed=allowed)
         check(ranking, expected, k)
         for doc, score in zip(ranking.docs.tolist(), ranking.scores.tolist(), strict=True):
-            parts = ranker.explain(question, doc)
+            parts = parts_of(scorer, doc)
             assert sum(part.score for part in parts) == pytest.approx(score, abs=2e-6)
             sizes = [abs(part.score) for part in parts]
             assert sizes == sorted(sizes, reverse=True)
@@ -172,32 +188,33 @@ def test_own_parts_of_documents_count_for_every_example():
     with stored(texts) as collection:
         ranker = Whole(Retriever(collection, QueryLikelihood(10)))
         question = ask(collection, [0, 1])
-        ranking = ranker.rank([question], k=5)[0]
+        ranking, scorer = ranker.rank(question, k=5)
         assert sorted(ranking.docs.tolist()) == [2, 3]
         for doc, score in zip(ranking.docs.tolist(), ranking.scores.tolist(), strict=True):
             length = len(texts[doc])
             own = 2 * math.log(10 / (10 + length))
             # Both words that are shared stand in two of the nine places.
             assert score == pytest.approx((math.log1p(1 / (10 * 2 / 9)) + 2 * own) / 2, abs=1e-6)
-            parts = ranker.explain(question, doc)
+            parts = parts_of(scorer, doc)
             assert sum(part.score for part in parts) == pytest.approx(score, abs=1e-6)
 
 
 def test_threads_and_batches_change_no_bit():
     with stored(texts_of(3, 80), pieces=2) as collection:
-        questions = [ask(collection, [i, i + 1], [i + 2]) for i in range(0, 60, 3)]
-        for ranker in (Whole(Retriever(collection, BM25())), top_n(collection, TopN(5))):
-            one = [ranker.rank([question], k=7)[0] for question in questions]
-            assert same(one, ranker.rank(questions, k=7))
-            assert same(one, ranker.rank(questions, k=7, threads=3))
+        queries = [asking([i, i + 1], [i + 2]) for i in range(0, 60, 3)]
+        for stage in (BM25(), TopN(5)):
+            one = [Pipeline(collection, stage, k=7)(query)[0].ranking for query in queries]
+            for threads in (1, 3):
+                found = Pipeline(collection, stage, k=7, threads=threads)(queries)
+                assert same(one, [result.ranking for result in found])
 
 
 def test_unlike_lowers_a_document():
     texts = [["a", "b", "c"], ["a", "b"], ["b", "c"], ["c", "d", "e"], ["e", "f"]]
     with stored(texts) as collection:
         ranker = Whole(Retriever(collection, TFIDF()))
-        plain = ranker.rank([ask(collection, [0])], k=9)[0]
-        away = ranker.rank([ask(collection, [0], [3])], k=9)[0]
+        plain, _ = ranker.rank(ask(collection, [0]), k=9)
+        away, _ = ranker.rank(ask(collection, [0], [3]), k=9)
         assert set(plain.docs.tolist()) == {1, 2, 3}
         assert away.docs.tolist() == [1, 2]
         before, after = (dict(zip(r.docs.tolist(), r.scores, strict=True)) for r in (plain, away))
@@ -210,15 +227,16 @@ def test_nothing_known_finds_nothing():
         for ranker in (Whole(Retriever(collection, BM25())), top_n(collection)):
             for example in (of_doc(collection, 2), of_text(collection, "zzz qqq")):
                 question = Question("q", (example,))
-                assert len(ranker.rank([question], k=3)[0].docs) == 0
-                assert ranker.explain(question, 0) == []
-            assert ranker.rank([], k=3) == []
+                ranking, scorer = ranker.rank(question, k=3)
+                assert len(ranking.docs) == 0
+                assert scorer.score(np.array([0, 1])).tolist() == [-math.inf, -math.inf]
+                assert parts_of(scorer, 0) == ()
 
 
 def test_a_text_from_outside_is_asked_by_its_known_words():
     with stored([["a", "b"], ["c"], ["b", "b"]]) as collection:
         ranker = Whole(Retriever(collection, TFIDF()))
-        found = ranker.rank([Question("q", (of_text(collection, "b a zzz"),))], k=3)[0]
+        found, _ = ranker.rank(Question("q", (of_text(collection, "b a zzz"),)), k=3)
         assert found.docs.tolist() == [0, 2]
         assert found.scores[0] == pytest.approx(1, abs=1e-6)
 
@@ -237,9 +255,7 @@ def test_what_does_not_fit_is_refused():
     with stored([["a", "b"]]) as collection:
         ranker = top_n(collection)
         with pytest.raises(UsageError, match="k must be at least 1, not 0"):
-            ranker.rank([ask(collection, [0])], k=0)
-        with pytest.raises(UsageError, match="threads"):
-            ranker.rank([ask(collection, [0])], k=1, threads=-1)
+            ranker.rank(ask(collection, [0]), k=0)
     for wrong in (lambda: TopN(0), lambda: TopNTopics(words=0), lambda: TopNTopics(weight=1.5)):
         with pytest.raises(UsageError, match="must be"):
             wrong()
@@ -282,32 +298,31 @@ def test_words_and_topics_are_mixed(themes, likeness, weight):
                 )
                 topics = points.parts(asked, i).score
                 expected[i] += share * ((1 - weight) * words + weight * topics)
-        ranking = ranker.rank([question], k=100)[0]
+        ranking, scorer = ranker.rank(question, k=100)
         check(ranking, expected, 100)
         doc = int(ranking.docs[0])
-        parts = ranker.explain(question, doc)
+        parts = parts_of(scorer, doc)
         assert sum(part.score for part in parts) == pytest.approx(ranking.scores[0], abs=1e-6)
-        assert any(part.term.startswith("topic ") for part in parts) == (weight > 0)
-        assert any(not part.term.startswith("topic ") for part in parts) == (weight < 1)
+        assert any(part.kind == "topic" for part in parts) == (weight > 0)
+        assert any(part.kind == "word" for part in parts) == (weight < 1)
 
 
 def test_the_document_itself_gets_one(themes, likeness):
     s = themes.snapshot
     question = Question("q", (of_text(s, s.document(4).text),))
-    ranking = TopNTopicsRanker(s, TopNTopics(words=2), likeness).rank([question], k=60)[0]
+    ranking, _ = TopNTopicsRanker(s, TopNTopics(words=2), likeness).rank(question, k=60)
     scores = dict(zip(ranking.docs.tolist(), ranking.scores.tolist(), strict=True))
     # Stored topics are a byte each.
     assert scores[4] == pytest.approx(1, abs=0.01)
 
 
-def test_mixes_keep_to_filters_and_threads_and_know_when_they_know_nothing(themes, likeness):
+def test_mixes_keep_to_filters_and_know_when_they_know_nothing(themes, likeness):
     s = themes.snapshot
     ranker = TopNTopicsRanker(s, TopNTopics(), likeness, name="number {}".format)
     allowed = [np.arange(segment.n_docs) % 2 == 0 for segment in s.segments]
     questions = [ask(s, [i], [i + 1]) for i in range(10)]
-    found = ranker.rank(questions, k=50, allowed=allowed)
-    assert same(found, ranker.rank(questions, k=50, allowed=allowed, threads=3))
-    assert all((ranking.docs % 2 == 0).all() and len(ranking.docs) > 20 for ranking in found)
-    assert any(part.term.startswith("number ") for part in ranker.explain(questions[0], 6))
+    found = [ranker.rank(question, k=50, allowed=allowed) for question in questions]
+    assert all((one.docs % 2 == 0).all() and len(one.docs) > 20 for one, _ in found)
+    assert any(part.name.startswith("number ") for part in parts_of(found[0][1], 6))
     for example in (of_doc(s, 60), of_text(s, "zzz qqq")):
-        assert len(ranker.rank([Question("q", (example,))], k=3)[0].docs) == 0
+        assert len(ranker.rank(Question("q", (example,)), k=3)[0].docs) == 0

@@ -7,6 +7,8 @@ from likewise.like import graph as graphs
 from likewise.like.space import Space
 from likewise.neighbours.index import Neighbours
 
+from .conftest import space_by
+
 
 def lines(path):
     if path.suffix == ".parquet":
@@ -101,7 +103,7 @@ def test_what_cannot_be_written_is_said(themes, tmp_path):
 @pytest.mark.parametrize("near", ["near", "near(model=lda)", "near(model=lda,metric=kl)"])
 def test_each_line_is_the_answer_for_one_document(themes, tmp_path, near):
     themes.graph(tmp_path / "g.jsonl", k=70, near=near)
-    space, ids = themes.space(near), themes.snapshot.doc_ids(np.arange(61))
+    space, ids = space_by(themes, near), themes.snapshot.doc_ids(np.arange(61))
     found = {doc_id: [] for doc_id in ids}
     for line in lines(tmp_path / "g.jsonl"):
         found[line["doc_id"]].append((line["neighbour_id"], line["distance"]))

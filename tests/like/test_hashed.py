@@ -13,7 +13,6 @@ from likewise.collection.build import Resources
 from likewise.collection.snapshot import open_snapshot
 from likewise.collection.writer import Writer, create
 from likewise.errors import UsageError
-from likewise.like.baselines import Whole
 from likewise.like.hashed import (
     Buckets,
     Hashed,
@@ -23,9 +22,10 @@ from likewise.like.hashed import (
     fill_buckets,
     make_planes,
 )
-from likewise.like.question import Question, of_doc, of_text
 from likewise.records import Document
+from likewise.retrieve.documents import Whole
 from likewise.retrieve.models import TFIDF
+from likewise.retrieve.question import Question, of_doc, of_text
 from likewise.retrieve.search import Retriever
 from likewise.text.analysis import Analysis
 
@@ -149,7 +149,7 @@ def test_candidates_are_ranked_by_the_exact_cosine(seed, pieces, depth, masked, 
     generator = np.random.default_rng(seed)
     deleted = generator.choice(60, 9, replace=False).tolist() if deletes else []
     with stored(texts_of(seed), pieces=pieces, deleted=deleted) as collection:
-        config = Hashed(tables=4, bits=3, depth=depth, seed=seed)
+        config = Hashed(tables=4, bits=3, candidates=depth, seed=seed)
         ranker = HashedRanker(collection, config)
         exact = Whole(Retriever(collection, TFIDF()))
         allowed = None
@@ -160,8 +160,8 @@ def test_candidates_are_ranked_by_the_exact_cosine(seed, pieces, depth, masked, 
         mask = np.concatenate(allowed) if masked else np.ones(60, bool)
         for doc in live[:6].tolist():
             question = Question("q", (of_doc(collection, doc),))
-            found = ranker.rank([question], k=5, allowed=allowed)[0]
-            truth = exact.rank([question], k=1000, allowed=allowed)[0]
+            found, scorer = ranker.rank(question, k=5, allowed=allowed)
+            truth, _ = exact.rank(question, k=1000, allowed=allowed)
             shared = (codes == codes[doc]).sum(axis=1)
             shared[~mask | np.isin(np.arange(60), deleted)] = 0
             shared[np.diff(collection.term_counts(np.arange(60)).bounds) == 0] = 0
@@ -171,18 +171,18 @@ def test_candidates_are_ranked_by_the_exact_cosine(seed, pieces, depth, masked, 
             kept = shared[truth.docs] >= least
             assert found.docs.tolist() == truth.docs[kept][:5].tolist()
             assert found.scores.tolist() == truth.scores[kept][:5].tolist()
-            for one, score in zip(found.docs.tolist(), found.scores, strict=True):
-                parts = ranker.explain(question, one)
-                assert sum(part.score for part in parts) == pytest.approx(score, abs=1e-6)
+            for told, score in zip(scorer.explain(found.docs), found.scores, strict=True):
+                assert told.score == score
+                assert sum(part.score for part in told.parts) == pytest.approx(score, abs=1e-6)
 
 
 def test_short_codes_in_many_tables_find_all():
     with stored(texts_of(5)) as collection:
-        ranker = HashedRanker(collection, Hashed(tables=60, bits=1, depth=0))
+        ranker = HashedRanker(collection, Hashed(tables=60, bits=1, candidates=0))
         exact = Whole(Retriever(collection, TFIDF()))
         questions = [Question("q", (of_doc(collection, i),)) for i in range(20)]
-        left, right = ranker.rank(questions, k=60), exact.rank(questions, k=60)
-        for a, b in zip(left, right, strict=True):
+        for question in questions:
+            (a, _), (b, _) = ranker.rank(question, k=60), exact.rank(question, k=60)
             assert a.docs.tolist() == b.docs.tolist()
             assert a.scores.tolist() == b.scores.tolist()
 
@@ -192,12 +192,12 @@ def test_answers_do_not_depend_on_how_a_collection_was_built():
     answers = []
     for pieces, reverse in ((1, False), (3, False), (2, True)):
         with stored(texts, pieces=pieces, reverse=reverse, deleted=[2, 30]) as collection:
-            ranker = HashedRanker(collection, Hashed(tables=5, bits=4, depth=6))
+            ranker = HashedRanker(collection, Hashed(tables=5, bits=4, candidates=6))
             questions = [
                 Question("q", (of_doc(collection, collection.find_doc(f"d{i}")),))
                 for i in range(10, 20)
             ]
-            found = ranker.rank(questions, k=6)
+            found = [ranker.rank(question, k=6)[0] for question in questions]
             answers.append(
                 [dict(zip(collection.doc_ids(r.docs), r.scores, strict=True)) for r in found]
             )
@@ -223,8 +223,8 @@ def test_threads_change_no_bit_and_seeds_do(monkeypatch):
             )
             for i in range(20)
         ]
-        left, right = one.rank(questions, k=5), many.rank(questions, k=5, threads=3)
-        for a, b in zip(left, right, strict=True):
+        for question in questions:
+            (a, _), (b, _) = one.rank(question, k=5), many.rank(question, k=5)
             assert a.docs.tolist() == b.docs.tolist()
             assert a.scores.tolist() == b.scores.tolist()
 
@@ -234,13 +234,13 @@ def test_nothing_known_finds_nothing():
         with stored(texts) as collection:
             ranker = HashedRanker(collection, Hashed())
             for example in (of_doc(collection, len(texts) - 1), of_text(collection, "zzz")):
-                assert len(ranker.rank([Question("q", (example,))], k=3)[0].docs) == 0
+                assert len(ranker.rank(Question("q", (example,)), k=3)[0].docs) == 0
 
 
 def test_configurations_are_checked_and_written():
-    for config in (Hashed(), Hashed(tables=3, bits=16, depth=0, seed=4)):
+    for config in (Hashed(), Hashed(tables=3, bits=16, candidates=0, seed=4)):
         assert notation.read(str(config), {"lsh-tfidf": Hashed}, what="method") == config
-    assert str(Hashed(depth=0)) == "lsh-tfidf(depth=0)"
-    for wrong in ({"tables": 0}, {"bits": 0}, {"bits": 17}, {"depth": -1}, {"seed": -1}):
+    assert str(Hashed(candidates=0)) == "lsh-tfidf(candidates=0)"
+    for wrong in ({"tables": 0}, {"bits": 0}, {"bits": 17}, {"candidates": -1}, {"seed": -1}):
         with pytest.raises(UsageError, match="lsh-tfidf"):
             Hashed(**wrong)

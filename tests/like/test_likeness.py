@@ -11,8 +11,7 @@ import likewise as lw
 from likewise.errors import UsageError
 from likewise.like.kernels import scan_words, score_words, table_of
 from likewise.like.likeness import Likeness
-from likewise.like.question import of_doc, of_text
-from likewise.like.store import Weights, make_halves
+from likewise.like.store import Weights, halves_of, make_halves
 from likewise.like.view import Asked, How, View, mix, word_norms
 from likewise.models.topics import TopicModel
 from likewise.neighbours.coded import (
@@ -23,6 +22,9 @@ from likewise.neighbours.coded import (
     scan_rows,
     score_points,
 )
+from likewise.records import Filter
+from likewise.retrieve.question import of_doc, of_text
+from likewise.stages.masks import mask_of
 
 from .conftest import documents
 
@@ -73,13 +75,13 @@ def dense(collection, view):
 @pytest.mark.parametrize("model", MODELS)
 @pytest.mark.parametrize("how", How)
 def test_scores_are_those_of_the_formulas(three, model, how):
-    view = View(three.halves(model), how)
+    view = View(halves_of(three.snapshot, model), how)
     likeness = Likeness(view, Weights(1.0, 1.5))
     points, words = dense(three, view)
     s = three.snapshot
     for doc in (0, 41, 75):
         asked = view.ask(of_doc(s, doc).counts)
-        [ranking] = likeness.rank([asked], k=200, depth=0)
+        ranking, _ = likeness.rank(asked, k=200, depth=0)
         expected = points @ points[doc] + 1.5 * words @ words[doc]
         assert set(ranking.docs.tolist()) <= set(s.live_docs().tolist())
         assert ranking.scores == pytest.approx(expected[ranking.docs], abs=0.02)
@@ -89,22 +91,21 @@ def test_scores_are_those_of_the_formulas(three, model, how):
 @pytest.mark.parametrize("model", MODELS)
 @pytest.mark.parametrize("how", How)
 def test_parts_add_up_to_the_score(three, model, how):
-    view = View(three.halves(model), how)
+    view = View(halves_of(three.snapshot, model), how)
     likeness = Likeness(view, Weights(0.7, 1.5))
     asked = view.ask(of_text(three.snapshot, "laminar boundary layer flutter").counts)
-    [ranking] = likeness.rank([asked], k=50, depth=0)
+    ranking, _ = likeness.rank(asked, k=50, depth=0)
     assert len(ranking.docs)
     for doc, score in zip(ranking.docs.tolist(), ranking.scores.tolist(), strict=True):
         assert likeness.parts(asked, doc).score == pytest.approx(score, abs=1e-12)
 
 
 def test_deep_enough_candidates_give_what_the_scan_gives(three):
-    view = View(three.halves("lsi"))
+    view = View(halves_of(three.snapshot, "lsi"))
     likeness = Likeness(view, Weights(1.0, 1.0))
     asked = [view.ask(of_doc(three.snapshot, doc).counts) for doc in range(0, 90, 7)]
-    scanned = likeness.rank(asked, k=5, depth=0)
-    found = likeness.rank(asked, k=5, depth=90, threads=2)
-    for a, b in zip(scanned, found, strict=True):
+    for one in asked:
+        (a, _), (b, _) = (likeness.rank(one, k=5, depth=depth) for depth in (0, 90))
         assert a.docs.tolist() == b.docs.tolist()
         assert a.scores.tobytes() == b.scores.tobytes()
 
@@ -117,38 +118,39 @@ def test_own_words_bring_candidates_that_are_far_by_topics(tmp_path):
         to=tmp_path / "c.lw",
         model="lsi(topics=2)",
     )
-    view = View(c.halves())
+    view = View(halves_of(c.snapshot))
     asked = view.ask(of_doc(c.snapshot, 61).counts)
-    words = Likeness(view, Weights(1.0, 2.0)).rank([asked], k=1, depth=1, omit=[np.array([61])])
-    assert words[0].docs.tolist() == [60]
+    likeness = Likeness(view, Weights(1.0, 2.0))
+    words, _ = likeness.rank(asked, k=1, depth=1, omit=np.array([61]))
+    assert words.docs.tolist() == [60]
 
 
 def test_filters_and_documents_left_out(three):
     s = three.snapshot
-    view = View(three.halves("lsi"))
+    view = View(halves_of(three.snapshot, "lsi"))
     likeness = Likeness(view, Weights())
     asked = view.ask(of_doc(s, 0).counts)
-    allowed = three.allowed("theme=wing")
+    allowed = mask_of(s, Filter.read("theme=wing")).segments
     for depth in (0, 10):
-        [ranking] = likeness.rank([asked], k=100, depth=depth, allowed=allowed)
+        ranking, _ = likeness.rank(asked, k=100, depth=depth, allowed=allowed)
         assert {three.snapshot.document(doc).fields["theme"] for doc in ranking.docs} == {"wing"}
-        [ranking] = likeness.rank([asked], k=200, depth=depth, omit=[np.array([0, 1])])
+        ranking, _ = likeness.rank(asked, k=200, depth=depth, omit=np.array([0, 1]))
         assert not {0, 1} & set(ranking.docs.tolist())
 
 
 def test_nothing_is_like_nothing(three):
-    view = View(three.halves("lsi"))
+    view = View(halves_of(three.snapshot, "lsi"))
     asked = view.ask(of_text(three.snapshot, "").counts)
     for depth in (0, 10):
-        [ranking] = Likeness(view, Weights()).rank([asked], k=10, depth=depth)
+        ranking, _ = Likeness(view, Weights()).rank(asked, k=10, depth=depth)
         assert len(ranking.docs) == 0
     with pytest.raises(UsageError, match="k must be at least 1"):
-        Likeness(view, Weights()).rank([asked], k=0, depth=0)
+        Likeness(view, Weights()).rank(asked, k=0, depth=0)
 
 
 @pytest.mark.parametrize("model", MODELS)
 def test_a_mixture_scores_the_mean_less_what_is_unlike(three, model):
-    view = View(three.halves(model))
+    view = View(halves_of(three.snapshot, model))
     likeness = Likeness(view, Weights())
     one, two, away = (view.ask(of_doc(three.snapshot, doc).counts) for doc in (0, 1, 2))
     mixed = mix([one, two], [away], against=0.5)
@@ -159,7 +161,7 @@ def test_a_mixture_scores_the_mean_less_what_is_unlike(three, model):
 
 
 def test_what_is_not_stored_is_worked_out(three):
-    stored, made = three.halves("lsi"), make_halves(three.snapshot, three.model("lsi"))
+    stored, made = halves_of(three.snapshot, "lsi"), make_halves(three.snapshot, three.model("lsi"))
     for a, b in zip(stored.segments, made.segments, strict=True):
         for x, y in zip((*a.points, *a[1:]), (*b.points, *b[1:]), strict=True):
             assert np.array_equal(x, y)

@@ -9,11 +9,14 @@ import likewise as lw
 from likewise.errors import DamagedError, UsageError
 from likewise.like import nearest as nearest_docs
 from likewise.like import space as spaces
+from likewise.like.store import halves_of
 from likewise.models import stored
 from likewise.neighbours import vectors as stored_vectors
 from likewise.neighbours.metrics import METRICS
+from likewise.records import Filter
+from likewise.stages.masks import mask_of
 
-from .conftest import documents
+from .conftest import documents, space_by
 
 TOPICAL = [f"near(model=lda,metric={name})" for name in METRICS]
 SPACES = ["near(model=lsi)", *(f"near(model=lsi,metric={name})" for name in ("inner", "euclidean"))]
@@ -60,7 +63,7 @@ def formula(metric, rows, query):
 
 def expected(c, near, query, *, allowed=None, omit=-1):
     """All documents that can be answers, with their similarities, by the formula."""
-    space = c.space(near)
+    space = space_by(c, near)
     if space.metric.rootless and not query.any():
         return {}
     rows = space.halves.coordinates(np.arange(c.snapshot.n_slots)).astype(np.float64)
@@ -91,16 +94,18 @@ def check(ranking, truth, k):
 @pytest.mark.parametrize("near", EVERY)
 @pytest.mark.parametrize("k", [1, 7, 5000])
 def test_neighbours_are_those_of_the_formula(parts, near, k):
-    space = parts.space(near)
+    space = space_by(parts, near)
     for doc in (0, 49, 50, 100, 121):
         [vector] = space.halves.coordinates(np.array([doc]))
-        check(space.rank_near_doc(doc, k), expected(parts, near, vector, omit=doc), k)
+        [ranking] = space.rank(vector[None, :], k, omit=np.array([doc]))
+        check(ranking, expected(parts, near, vector, omit=doc), k)
 
 
 @pytest.mark.parametrize("near", EVERY)
 @pytest.mark.parametrize("where", [(), ("theme=heat",), ("theme=none",)])
 def test_answers_are_those_of_the_formula_among_those_of_a_filter(parts, near, where):
-    space, allowed = parts.space(near), parts.allowed(where)
+    space = space_by(parts, near)
+    allowed = mask_of(parts.snapshot, Filter.read(where)).segments if where else None
     texts = ["laminar flow on a plate", "wing flutter", "heat", "wing lift and heat transfer tail"]
     vectors = space.text_vectors(texts * 3)
     for k in (3, 5000):
@@ -114,17 +119,17 @@ def test_answers_are_those_of_the_formula_among_those_of_a_filter(parts, near, w
 
 @pytest.mark.parametrize("near", EVERY)
 def test_bits_are_those_of_an_index_that_is_scanned(parts, near):
-    built = parts.space(f"{near[:-1]},index=scan)")
+    built = space_by(parts, f"{near[:-1]},index=scan)")
     for k in (1, 4, 300):
         docs = parts.snapshot.live_docs()
-        mine, other = parts.space(near).nearest_to(docs, k), built.nearest_to(docs, k)
+        mine, other = space_by(parts, near).nearest_to(docs, k), built.nearest_to(docs, k)
         assert np.array_equal(mine.numbers, other.numbers)
         assert np.array_equal(mine.distances, other.distances)
 
 
 @pytest.mark.parametrize("near", EVERY)
 def test_explanations_of_stored_vectors_add_up(parts, near):
-    for answer in parts.neighbours("same-1", k=15, near=near, explained=True):
+    for answer in parts.neighbours("same-1", k=15, near=near, explain=True):
         total = sum(part.score for part in answer.explanation)
         assert total == pytest.approx(answer.score, abs=1e-5)
 
@@ -157,7 +162,7 @@ def test_an_index_that_is_named_is_built(parts):
     truth = parts.neighbours("same-0", k=5, near="near(model=lda)")
     for index in named:
         near = f"near(model=lda,index={index})"
-        assert isinstance(parts.space(near).finder, nearest_docs.BuiltIndex)
+        assert isinstance(space_by(parts, near).finder, nearest_docs.BuiltIndex)
         found = parts.neighbours("same-0", k=5, near=near)
         assert len(found) <= 5
         assert found[0].score == truth[0].score
@@ -166,10 +171,10 @@ def test_an_index_that_is_named_is_built(parts):
 @pytest.mark.parametrize("near", EVERY)
 def test_memory_is_bounded_by_blocks(parts, near, monkeypatch):
     docs = parts.snapshot.live_docs()
-    whole = parts.space(near).nearest_to(docs, 9)
+    whole = space_by(parts, near).nearest_to(docs, 9)
     monkeypatch.setattr(nearest_docs, "_DOCS_AT_ONCE", 5)
     monkeypatch.setattr(stored_vectors, "_ROWS_AT_ONCE", 11)
-    cut = lw.open(parts.folder).space(near).nearest_to(docs, 9)
+    cut = space_by(lw.open(parts.folder), near).nearest_to(docs, 9)
     assert np.array_equal(whole.numbers, cut.numbers)
     assert np.array_equal(whole.distances, cut.distances)
 
@@ -193,9 +198,9 @@ def test_finders_of_segments_propose(tmp_path, monkeypatch, model):
     monkeypatch.setattr(stored, "FEWEST_FOUND", 500)
     c = lw.index([*documents(1500)], to=tmp_path / "c.lw", model=model)
     c.add([{**one, "id": f"new-{i}"} for i, one in enumerate(documents(60, seed=1))])
-    space = c.space()
+    space = space_by(c, "near")
     assert [one is not None for one in space.halves.finders] == [True, False]
-    scanned = c.space("near(index=scan)")
+    scanned = space_by(c, "near(index=scan)")
     docs = c.snapshot.live_docs()[::20]
     found, truth = space.nearest_to(docs, 10), scanned.nearest_to(docs, 10)
     shares = [np.isin(*pair).mean() for pair in zip(truth.distances, found.distances, strict=True)]
@@ -206,7 +211,7 @@ def test_finders_of_segments_propose(tmp_path, monkeypatch, model):
 
 def test_vectors_that_were_altered_are_told(parts, monkeypatch):
     c = lw.open(parts.folder)
-    halves = c.halves("lda")
+    halves = halves_of(c.snapshot, "lda")
     points = halves.segments[0].points
     wrong = points._replace(scales=points.scales * np.float32(3))
     halves.segments[0] = halves.segments[0]._replace(points=wrong)

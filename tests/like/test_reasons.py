@@ -12,10 +12,10 @@ from hypothesis import strategies as st
 import likewise as lw
 from likewise.errors import LikewiseError
 from likewise.like.likeness import Likeness, Parts
-from likewise.like.question import AGAINST, Question, of_doc, of_text
-from likewise.like.reasons import BEYOND, ROUNDING, VECTORS, Reasoner, reasons
+from likewise.like.reasons import BEYOND, ROUNDING, VECTORS, Reasoner
 from likewise.like.store import Weights, make_halves
 from likewise.like.view import How, View, mix
+from likewise.retrieve.question import AGAINST, Question, of_doc, of_text
 
 WORDS = ["wing", "flutter", "heat", "layer", "flow", "plate", "lift", "drag", "shock", "jet"]
 
@@ -30,6 +30,11 @@ def asked_of(likeness, question):
         for examples in (question.like, question.unlike)
     )
     return mix(like, unlike, against=AGAINST)
+
+
+def why_of(likeness, question, asked, doc, text=""):
+    """The reasons of one document."""
+    return Reasoner(likeness).explain(question, asked, [doc], text=text)[0]
 
 
 def check(likeness, question, docs, text=""):
@@ -68,7 +73,7 @@ def test_reasons_add_up_to_the_score_of_the_ranking(themes, model, how):
     likeness, s = likeness_of(themes, model, how), themes.snapshot
     question = Question("q", (of_doc(s, 0),))
     asked = asked_of(likeness, question)
-    [ranking] = likeness.rank([asked], k=20, depth=0, omit=[question.docs])
+    ranking, _ = likeness.rank(asked, k=20, depth=0, omit=question.docs)
     found = Reasoner(likeness).explain(question, asked, ranking.docs.tolist())
     assert [why.score for why in found] == pytest.approx(ranking.scores.tolist(), abs=1e-9)
     check(likeness, question, ranking.docs.tolist())
@@ -117,7 +122,7 @@ def test_a_word_has_its_part_and_the_related_words_behind_it(themes):
     model = likeness.view.model
     question = Question("q", (of_doc(s, 0),))
     asked = asked_of(likeness, question)
-    why = reasons(likeness, question, asked, 3)
+    why = why_of(likeness, question, asked, 3)
     sides = []
     for doc in (0, 3):
         weighed = model.weigh(s.term_counts(np.array([doc])))
@@ -142,13 +147,13 @@ def test_words_are_those_of_the_texts_and_topics_have_theirs(papers):
     text = "Supersonic panels fluttering. Nothing else."
     question = Question("q", (of_text(s, text),))
     asked = asked_of(likeness, question)
-    why = reasons(likeness, question, asked, s.find_doc("4"), text=text)
+    why = why_of(likeness, question, asked, s.find_doc("4"), text=text)
     words = {term.term: term.word for term in why.terms}
     assert words["flutter"] == "fluttering"
     assert words["panel"] == "panels"
     assert why.question_passages[0].text == "Supersonic panels fluttering."
     assert why.passages[0].text == "Panels in supersonic flow."
-    silent = reasons(likeness, question, asked, s.find_doc("4"))
+    silent = why_of(likeness, question, asked, s.find_doc("4"))
     assert silent.question_passages == ()
     assert {term.term: term.word for term in silent.terms}["flutter"] == "flutter"
     assert silent.parts[0].score == why.parts[0].score
@@ -157,12 +162,12 @@ def test_words_are_those_of_the_texts_and_topics_have_theirs(papers):
 def test_topics_are_named_and_their_words_marked(themes):
     likeness, s = likeness_of(themes, "lda"), themes.snapshot
     question = Question("q", (of_doc(s, 0),))
-    why = reasons(likeness, question, asked_of(likeness, question), 3)
+    why = why_of(likeness, question, asked_of(likeness, question), 3)
     best = why.topics[0]
     assert set(best.words) <= {"boundary", "layer", "flow", "laminar", "viscous", "plate"}
     mine = {t: share for t, share in why.answer_words.items() if share.topic == best.number}
     assert {"laminar", "plate"} <= set(mine)
-    assert why.parts[0].term == f"topic {best.number} ({', '.join(best.words[:3])})"
+    assert why.parts[0].name == f"topic {best.number} ({', '.join(best.words[:3])})"
     assert next(name for name, _ in why.by_half()) == "topics"
     assert not why.terms
 
@@ -172,7 +177,7 @@ def test_what_is_beyond_the_question_is_a_part_of_its_own(themes):
     question = Question("q", (of_doc(s, 0),))
     asked = asked_of(likeness, question)
     turned = asked._replace(point=asked.point + likeness.view.ask(of_doc(s, 1).counts).point)
-    why = reasons(likeness, question, turned, 4)
+    why = why_of(likeness, question, turned, 4)
     [beyond] = [term for term in why.terms if not term.term]
     assert beyond.word == BEYOND
     assert abs(beyond.score) > 0.1
@@ -189,7 +194,7 @@ def test_a_model_without_words_is_one_part(papers):
         view=SimpleNamespace(model=SimpleNamespace(n_topics=2)),
         parts=lambda asked, doc: given_parts,
     )
-    why = reasons(likeness, question, None, s.find_doc("4"))
+    why = why_of(likeness, question, None, s.find_doc("4"))
     [part] = why.terms
     assert (part.term, part.word) == ("", VECTORS)
     assert part.score == pytest.approx(0.2)
@@ -204,7 +209,7 @@ def test_a_half_that_does_not_count_has_no_part(themes, model, weights):
     likeness, s = likeness_of(themes, model, weights=weights), themes.snapshot
     question = Question("q", (of_doc(s, 0),), (of_doc(s, 1),))
     check(likeness, question, [3, 4, 5])
-    why = reasons(likeness, question, asked_of(likeness, question), 3)
+    why = why_of(likeness, question, asked_of(likeness, question), 3)
     assert bool(why.topics or why.terms) == (weights.points > 0)
 
 
@@ -216,7 +221,7 @@ def test_documents_without_words_have_no_reasons(themes):
         check(likeness, Question("q", (of_doc(s, 0),)), [empty])
         check(likeness, Question("q", (of_doc(s, empty),)), [0, empty])
         question = Question("q", (of_doc(s, empty),))
-        why = reasons(likeness, question, asked_of(likeness, question), 0)
+        why = why_of(likeness, question, asked_of(likeness, question), 0)
         assert (why.score, why.parts, why.passages) == (0, [], ())
 
 

@@ -4,7 +4,10 @@ import pytest
 import likewise as lw
 from likewise.errors import UsageError
 from likewise.like.nearest import default_metric
+from likewise.like.store import halves_of
 from likewise.models.topics import without_prior
+
+from .conftest import space_by
 
 
 def theme(doc_id):
@@ -29,15 +32,13 @@ def test_a_document_without_words_is_nobodys_neighbour_and_has_none(themes):
 
 @pytest.mark.parametrize("metric", ["hellinger", "js", "kl", "cosine", "inner", "euclidean"])
 def test_explanations_add_up_to_the_score(themes, metric):
-    found = themes.neighbours(
-        "flow-0", k=20, near=f"near(model=lda,metric={metric})", explained=True
-    )
+    found = themes.neighbours("flow-0", k=20, near=f"near(model=lda,metric={metric})", explain=True)
     assert len(found) >= 1
     for answer in found:
         assert sum(part.score for part in answer.explanation) == pytest.approx(
             answer.score, abs=1e-5
         )
-        assert all(part.term.startswith("topic ") for part in answer.explanation)
+        assert all(part.name.startswith("topic ") for part in answer.explanation)
     scores = [answer.score for answer in found]
     assert scores == sorted(scores, reverse=True)
 
@@ -60,7 +61,7 @@ def test_without_prior_gives_back_the_words_of_the_topics():
 
 
 def test_vectors_of_topics_are_distributions(themes):
-    vectors = themes.halves("lda").coordinates(np.arange(61))
+    vectors = halves_of(themes.snapshot, "lda").coordinates(np.arange(61))
     assert vectors[:-1].sum(axis=1) == pytest.approx(1, abs=1e-5)
     assert not vectors[-1].any()
     assert vectors.min() >= 0
@@ -69,21 +70,20 @@ def test_vectors_of_topics_are_distributions(themes):
 def test_the_metric_suits_the_model(themes):
     assert default_metric(themes.model("lda")) == "hellinger"
     assert default_metric(themes.model("lsi")) == "cosine"
-    assert themes.space("near(model=lsi)").metric.name == "cosine"
+    assert space_by(themes, "near(model=lsi)").metric.name == "cosine"
 
 
 def test_filters_and_unknown_words(themes):
-    found = themes.search("viscous flow", k=50, method="near(model=lda)", where=["theme=heat"])
+    found = themes.search("viscous flow", k=50, method="near(model=lda)", filter=["theme=heat"])
     assert {answer.fields["theme"] for answer in found} == {"heat"}
     assert len(themes.search("zzz qqq", method="near(model=lda)")) == 0
 
 
 def test_a_stage_composes(themes):
-    near = themes.retrieve("near(model=lda)", k=20)
-    both = lw.fuse(near, themes.retrieve("bm25"), method="rrf") >> lw.Cut(3)
-    [(_, ranking)] = both("wing flutter")
+    both = lw.fuse("near(model=lda) >> cut(20)", "bm25", method="rrf") >> lw.Cut(3)
+    [(_, ranking, _)] = themes.pipeline(both)("wing flutter")
     assert len(ranking.docs) == 3
-    assert repr(near) == "near(model=lda)"
+    assert repr(themes.pipeline("near(model=lda)", k=20)) == "near(model=lda)"
 
 
 @pytest.mark.parametrize(

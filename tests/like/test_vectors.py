@@ -7,10 +7,13 @@ import likewise as lw
 from likewise.collection.pack import Memory
 from likewise.collection.snapshot import open_snapshot
 from likewise.errors import DamagedError, UsageError
-from likewise.like.store import Weights
+from likewise.like.store import Weights, halves_of
 from likewise.models.stored import find_model
 from likewise.models.supplied import SuppliedModel, unit
 from likewise.models.vectors import hashes
+from likewise.retrieve.question import of_doc
+
+from .conftest import likeness_by
 
 N_DOCS, N_KINDS, WIDTH = 240, 6, 70
 
@@ -69,7 +72,7 @@ def directions(c):
     """The compact halves of documents by id."""
     docs = c.snapshot.live_docs()
     ids = c.snapshot.doc_ids(docs)
-    return {i: c.halves().point(doc) for i, doc in zip(ids, docs.tolist(), strict=True)}
+    return {i: halves_of(c.snapshot).point(doc) for i, doc in zip(ids, docs.tolist(), strict=True)}
 
 
 def test_true_vectors_help(fitted):
@@ -84,7 +87,7 @@ def test_true_vectors_help(fitted):
 
 def test_the_weight_is_by_trust_unless_it_is_given(fitted, tmp_path):
     model = fitted.model()
-    assert fitted.halves().weights == Weights(model.weight, 1.0, "trust")
+    assert halves_of(fitted.snapshot).weights == Weights(model.weight, 1.0, "trust")
     assert 0 < model.weight < 1
     for method, weights in (
         ("halves", (model.weight, 1.0)),
@@ -92,11 +95,11 @@ def test_the_weight_is_by_trust_unless_it_is_given(fitted, tmp_path):
         ("topics", (1.0, 0.0)),
         ("words", (0.0, 1.0)),
     ):
-        used = fitted.ranker(method).likeness.weights
+        used = likeness_by(fitted, method).weights
         assert (used.points, used.words) == weights
     c = lw.index(PLAIN, to=tmp_path / "c.lw", model=None)
     c.fit_vectors(ROWS, config=lw.Supplied(weight=2.5))
-    assert c.halves().weights == Weights(2.5, 1.0, "fixed")
+    assert halves_of(c.snapshot).weights == Weights(2.5, 1.0, "fixed")
     assert c.model().weight == 2.5
 
 
@@ -152,7 +155,7 @@ def test_what_was_added_without_a_vector_is_what_its_words_foretell(c):
     c.add([{"id": "copy", "text": PLAIN[3]["text"], "v": ROWS[4].tolist()}])
     model, doc = c.model(), c.snapshot.find_doc("copy")
     triples = model.decompose(c.snapshot.term_counts(np.array([doc])))
-    np.testing.assert_allclose(c.halves().point(doc), unit(triples.topics)[0], atol=0.02)
+    np.testing.assert_allclose(halves_of(c.snapshot).point(doc), unit(triples.topics)[0], atol=0.02)
     c.fit_vectors(dict(zip([*IDS[:120], "copy"], [*ROWS[:120], ROWS[4]], strict=True)))
     assert (c.model().rows(["copy"]) != 0).any()
 
@@ -181,8 +184,8 @@ def test_documents_added_later_bring_vectors_in_their_field(tmp_path):
 
 
 def test_a_document_of_the_collection_asks_with_its_own_vector(fitted, tmp_path):
-    view = fitted.ranker("halves").likeness.view
-    example = fitted.question("d5").like[0]
+    view = likeness_by(fitted, "halves").view
+    example = of_doc(fitted.snapshot, fitted.snapshot.find_doc("d5"))
     np.testing.assert_allclose(view.ask(*example).point, directions(fitted)["d5"], atol=1e-6)
     guess = view.ask(example.counts).point
     assert np.abs(guess - view.ask(*example).point).max() > 0.01
@@ -205,9 +208,9 @@ def test_a_text_may_come_with_its_vector(fitted):
 
 def test_scores_are_explained(fitted):
     for options in ({"doc_ids": "d0"}, {"text": PLAIN[0]["text"], "vector": ROWS[1]}):
-        for answer in fitted.like(**options, k=5, explained=True):
+        for answer in fitted.like(**options, k=5, explain=True):
             assert sum(part.score for part in answer.explanation) == pytest.approx(answer.score)
-            assert "vectors" in {part.term for part in answer.explanation}
+            assert "vectors" in {part.name for part in answer.explanation}
 
 
 @pytest.mark.parametrize(
@@ -242,9 +245,9 @@ def test_some_documents_have_none(tmp_path):
 
 
 def test_other_uses_of_a_model(fitted, tmp_path):
-    found = fitted.neighbours("d0", k=5, explained=True)
+    found = fitted.neighbours("d0", k=5, explain=True)
     assert [answer.fields["kind"] for answer in found] == [0] * 5
-    assert found[0].explanation[0].term.startswith("dimension ")
+    assert found[0].explanation[0].name.startswith("dimension ")
     assert sum(p.score for p in found[0].explanation) == pytest.approx(found[0].score, abs=1e-4)
     made = fitted.decompose_text(PLAIN[2]["text"] + " zebra")
     assert made.model == "vectors"

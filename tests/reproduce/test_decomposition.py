@@ -189,7 +189,7 @@ def test_precision_is_that_of_ir_measures(ready, bench):
     task = make_task(ready, "category", "same", queries=20, seed=0)
     ranker = apart.whole(ready.snapshot)
     run, qrels = Run("tfidf"), Qrels()
-    rankings = ranker.rank(task.questions, k=10)
+    rankings = [ranker.rank(question, k=10)[0] for question in task.questions]
     for question, relevant, (docs, scores) in zip(
         task.questions, task.relevant, rankings, strict=True
     ):

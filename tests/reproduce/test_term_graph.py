@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from likewise.expand.expander import Asked, Setting
+from likewise.records import EMPTY
 from likewise.reproduce.bench import Bench
 from likewise.reproduce.data import Data
 from likewise.reproduce.experiment import FAILS, HOLDS, UNTESTABLE, read_result
@@ -14,7 +15,6 @@ from likewise.reproduce.papers.term_graph.lexicon import names_of
 from likewise.reproduce.running import run_one
 from likewise.retrieve.models import read_model
 from likewise.retrieve.search import Retriever
-from likewise.stages.stage import NOTHING
 
 EXPERIMENTS = {one.name: one for one in PAPER.experiments}
 SMALL = {
@@ -193,7 +193,7 @@ def test_a_query_without_a_known_word_is_left_alone(data):
     snapshot = bench.open("cran").snapshot
     setting = Setting(Retriever(snapshot, read_model("bm25")))
     [term] = snapshot.analyzer.terms("word0xa")
-    asked = [Asked({"unknown": 1.0}, NOTHING), Asked({term: 1.0}, NOTHING)]
+    asked = [Asked({"unknown": 1.0}, EMPTY), Asked({term: 1.0}, EMPTY)]
     left, grown = expansion.NearestTerms(terms=3).grow(asked, setting)
     assert left.left
     assert not left.terms

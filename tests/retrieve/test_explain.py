@@ -4,9 +4,10 @@ from likewise.collection.snapshot import open_snapshot
 from likewise.collection.writer import Writer, build
 from likewise.evaluate import read_queries
 from likewise.records import Document
-from likewise.retrieve.explain import OWN_PART, explain
+from likewise.retrieve.documents import OWN_PART
 from likewise.retrieve.models import read_model
 from likewise.retrieve.search import Retriever
+from likewise.retrieve.words import WordScorer
 from likewise.sources import open_source
 
 METHODS = ["bm25", "bm25(k1=0.5,b=0.1)", "ql", "ql(mu=5)", "ql-jm", "tfidf", "inner"]
@@ -33,10 +34,11 @@ def explained(collection, method, query):
     retriever = Retriever(collection, read_model(method))
     counts = collection.analyzer.counts(query) if isinstance(query, str) else query
     [found] = retriever.rank([counts])
-    return [
-        (doc, score, explain(retriever, counts, doc))
-        for doc, score in zip(found.docs.tolist(), found.scores.tolist(), strict=True)
-    ]
+    scorer = WordScorer(retriever, counts)
+    assert scorer.score(found.docs).tolist() == found.scores.tolist()
+    told = scorer.explain(found.docs)
+    assert [one.score for one in told] == found.scores.tolist()
+    return [(doc, one.score, one.parts) for doc, one in zip(found.docs.tolist(), told, strict=True)]
 
 
 @pytest.mark.parametrize("method", METHODS)
@@ -45,13 +47,13 @@ def test_parts_add_up_to_the_score(papers, method):
     assert len(answers) == 3
     for _, score, parts in answers:
         assert sum(part.score for part in parts) == pytest.approx(score, rel=1e-6, abs=1e-6)
-        own = OWN_PART in [part.term for part in parts]
+        own = OWN_PART in [part.name for part in parts]
         assert own == (method in ("ql", "ql(mu=5)"))
 
 
 def test_parts_are_the_terms_that_match_largest_first(papers):
     [(_, _, parts), *_] = explained(papers, "bm25", "wing flutter unheard")
-    assert [part.term for part in parts] == ["flutter", "wing"]
+    assert [part.name for part in parts] == ["flutter", "wing"]
     sizes = [abs(part.score) for part in parts]
     assert sizes == sorted(sizes, reverse=True)
 
@@ -59,7 +61,7 @@ def test_parts_are_the_terms_that_match_largest_first(papers):
 def test_negative_weights_give_negative_parts(papers):
     [(first, _, _), *rest] = explained(papers, "bm25", {"wing": 1.0, "flutter": -0.5})
     assert papers.doc_ids(papers.live_docs())[first] == "3"
-    parts = {part.term: part.score for part in rest[0][2]}
+    parts = {part.name: part.score for part in rest[0][2]}
     assert parts["wing"] > 0 > parts["flutter"]
 
 

@@ -5,10 +5,10 @@ from hypothesis import strategies as st
 from likewise.collection.snapshot import open_snapshot
 from likewise.collection.writer import Writer, build
 from likewise.errors import UsageError
-from likewise.records import Document
-from likewise.retrieve.filters import Filter, allowed_docs
+from likewise.records import ALL, Condition, Document, Filter
 from likewise.retrieve.models import BM25
 from likewise.retrieve.search import Retriever
+from likewise.stages.masks import mask_of
 
 FIELDS = {
     "a": {"year": 1990, "kind": "red", "tags": ["x", "y"], "open": True},
@@ -58,20 +58,20 @@ def collection(tmp_path_factory):
     ],
 )
 def test_conditions(collection, where, expected):
-    allowed = allowed_docs(collection, [where] if isinstance(where, str) else where)
+    allowed = mask_of(collection, Filter.read(where)).segments
     [found] = Retriever(collection, BM25()).rank([{"word": 1.0}], allowed=allowed)
     assert sorted(collection.doc_ids(found.docs)) == list(expected)
 
 
 def test_a_field_that_no_document_has_is_an_error_that_lists_the_fields(collection):
     with pytest.raises(UsageError, match="'colour'; the fields are kind, open, tags, year"):
-        allowed_docs(collection, ["colour=red"])
+        mask_of(collection, Filter.read("colour=red"))
 
 
 @pytest.mark.parametrize("text", ["", "year", "=3", "year>1|2"])
 def test_what_is_no_condition_is_an_error(text):
     with pytest.raises(UsageError, match="filter"):
-        Filter.read(text)
+        Condition.read(text)
 
 
 @given(
@@ -87,8 +87,8 @@ def test_what_is_no_condition_is_an_error(text):
     ),
 )
 def test_what_prints_reads_back(field, operator, values):
-    condition = Filter(field, operator, tuple(values))
-    again = Filter.read(str(condition))
+    condition = Condition(field, operator, tuple(values))
+    again = Condition.read(str(condition))
     assert (again.field, again.operator) == (field, operator)
     assert again.values == tuple(values) or str(again) == str(condition).rstrip()
 
@@ -97,7 +97,26 @@ def test_what_prints_reads_back(field, operator, values):
 @given(st.text())
 def test_any_text_reads_or_is_a_usage_error(text):
     try:
-        condition = Filter.read(text)
+        condition = Condition.read(text)
     except UsageError:
         return
     assert condition.field
+
+
+def test_filters_are_values_in_disjunctive_form():
+    old, wing = Filter.read("year<1960"), Filter.read("theme=wing")
+    assert old & wing == Filter.read(["year<1960", "theme=wing"])
+    assert str(old & wing | wing) == "year<1960 & theme=wing or theme=wing"
+    assert old & ALL == ALL & old == old & old == old
+    assert old | ALL == ALL
+    assert Filter.read(()) == ALL
+    assert hash(old & wing) == hash(Filter.read([old, "theme=wing"]))
+
+
+def test_either_of_two_filters(collection):
+    one, other = (Filter.read(text) for text in ("year>=2000", "kind=paper"))
+    masks = [mask_of(collection, both).segments for both in (one | other, one & other)]
+    each = [mask_of(collection, single).segments for single in (one, other)]
+    for i in range(len(collection.segments)):
+        assert (masks[0][i] == (each[0][i] | each[1][i])).all()
+        assert (masks[1][i] == (each[0][i] & each[1][i])).all()

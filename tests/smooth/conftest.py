@@ -146,4 +146,5 @@ def dense():
 def kinds(tmp_path_factory):
     """Three segments of 600 documents of eight kinds, three of them deleted."""
     folder = tmp_path_factory.mktemp("smooth") / "kinds"
-    return fill(folder, drawn(600), pieces=3, deleted=[3, 250, 599])
+    fields = [{"third": "yes" if i % 200 % 3 == 0 else "no"} for i in range(600)]
+    return fill(folder, drawn(600), pieces=3, deleted=[3, 250, 599], fields=fields)

@@ -11,21 +11,20 @@ import likewise as lw
 from likewise.collection.snapshot import open_snapshot
 from likewise.collection.writer import Writer
 from likewise.derived.keeping import keep_up
+from likewise.engine.pipeline import Pipeline
 from likewise.errors import DamagedError, UsageError
 from likewise.models.stored import SMOOTH, find_model, store_model
 from likewise.models.vectors import read_vectors
 from likewise.records import Document
 from likewise.retrieve.models import BM25
-from likewise.retrieve.search import Retriever
 from likewise.smooth import given as given_kernels
 from likewise.smooth import gram as gram_kernels
 from likewise.smooth.given import fit_features
 from likewise.smooth.gram import fit_gram
-from likewise.smooth.search import RowSearch
+from likewise.smooth.search import RowSearch, rows_of
 from likewise.smooth.space import KLSA
-from likewise.smooth.stage import Smooth, Smoothing
+from likewise.smooth.stage import Smoothing, SmoothWith
 from likewise.smooth.store import StoredRows, open_rows
-from likewise.stages.retrieval import Retrieve
 
 N = 60
 
@@ -76,12 +75,12 @@ def test_features_give_the_rows_of_their_matrix(make, draw, dense, features, axe
         check_rows(rows, u, coded=not field)
         assert not rows[7].any()
         assert np.array_equal(rows[8], rows[9])
-        first = Retrieve(Retriever(collection, BM25()))
-        how = Smoothing(docs=5, by="score", scale="raw")
+        how = Smoothing(docs=5, by="score", scale="raw", candidates=0)
         stored = StoredRows(collection, space, exact=True)
-        [[_, ranking]] = first("w3 w5")
+        [[_, ranking, _]] = Pipeline(collection, BM25())("w3 w5")
         expected, *_ = dense.smoothed(ranking, u, how)
-        [[_, found]] = (first >> Smooth(RowSearch(stored), how, deep=0))("w3 w5")
+        stage = BM25() >> SmoothWith(RowSearch(stored), how)
+        [[_, found, _]] = Pipeline(collection, stage)("w3 w5")
         off = 1e-4 if field else 0.05
         np.testing.assert_allclose(
             found.scores, expected[found.docs], atol=off * np.abs(expected).max()
@@ -247,11 +246,11 @@ def test_given_rows_outlive_merges_and_later_documents_have_them_from_a_field(
     else:
         assert not new.any()
     # Without a row, the score of a document is what it was.
-    first = Retrieve(Retriever(now, BM25()))
+    first = Pipeline(now, BM25())
     how = Smoothing(docs=1, share=0.4, scale="raw", by="score")
-    stage = first >> Smooth(RowSearch(rows), how)
-    [[_, ranked]] = first("n55 n5")
-    [[_, found]] = stage("n55 n5")
+    stage = first >> SmoothWith(RowSearch(rows), how)
+    [[_, ranked, _]] = first("n55 n5")
+    [[_, found, _]] = stage("n55 n5")
     doc = now.find_doc("n5")
     assert ranked.docs[0] in (now.find_doc("d5"), doc)
     assert doc in found.docs
@@ -342,10 +341,10 @@ def test_another_text_under_the_same_id_has_no_row(tmp_path):
     ]
     c = lw.index(documents, to=tmp_path / "c.lw", model=None)
     c.fit_kernel(gram=bag_kernel_of_words, axes=2)
-    before = c.rows("klsa").stored.of(np.arange(3))
+    before = rows_of(c.snapshot, "klsa").stored.of(np.arange(3))
     assert before.any(axis=1).all()
     c.add([{"id": "1", "text": "chocolate cake"}], replace=True)
-    now = c.rows("klsa").stored
+    now = rows_of(c.snapshot, "klsa").stored
     [doc] = c.snapshot.find_docs(["1"])
     assert not now.of(np.array([doc])).any()
 

@@ -14,29 +14,14 @@ from likewise.smooth.store import StoredRows
 class Fixed:
     """Rows that are as they are, without a collection."""
 
-    def __init__(self, pieces, live):
+    def __init__(self, pieces):
         self.segments = [Coded(rows, np.ones(len(rows), np.float32)) for rows in pieces]
-        self.live = live
         self.collection = self
         self.bases = np.cumsum([0, *map(len, pieces)])
-        self.n_slots = int(self.bases[-1])
 
 
-class Segment:
-    def __init__(self, live):
-        self.live = live
-
-
-class Collection:
-    def __init__(self, fixed):
-        self.segments = [Segment(live) for live in fixed.live]
-        self.bases, self.n_slots = fixed.bases, fixed.n_slots
-
-
-def search_of(pieces, live, **options):
-    fixed = Fixed(pieces, live)
-    fixed.collection = Collection(fixed)
-    return RowSearch(fixed, **options)
+def search_of(pieces):
+    return RowSearch(Fixed(pieces), indexed=False)
 
 
 @given(
@@ -53,16 +38,15 @@ def test_the_nearest_are_those_of_all(sizes, n, seed, offset):
         rows = random.integers(-3, 4, (size, 9)).astype(np.float32)
         rows[:, 0] = rows[:, 1] = offset
         pieces.append(rows)
-    live = [random.random(size) < 0.8 for size in sizes]
-    allowed = [random.random(size) < 0.7 for size in sizes]
+    allowed = [random.random(size) < 0.6 for size in sizes]
     point = random.standard_normal(9)
     point[0], point[1] = 1e4, -1e4
-    search = search_of(pieces, live, indexed=False)
-    for masks in (None, allowed):
-        open_ = np.concatenate(live) & (np.concatenate(allowed) if masks else True)
+    search = search_of(pieces)
+    for masks in ([None] * len(sizes), allowed):
+        open_ = np.concatenate(allowed) if masks is allowed else np.ones(sum(sizes), np.bool_)
         scores = np.concatenate(pieces).astype(np.float64) @ point
         docs = np.flatnonzero(open_)
-        found = search.nearest(point, n, allowed=masks)
+        found = search.nearest(point, n, masks=masks)
         assert len(found.docs) == (min(n, len(docs)) if n else len(docs))
         assert np.isin(found.docs, docs).all()
         np.testing.assert_allclose(found.scores, scores[found.docs], rtol=1e-9, atol=1e-6)
@@ -111,23 +95,23 @@ def test_an_index_only_proposes(kinds):
     stored.finders = [finder, None, None]
     search = RowSearch(stored)
     point = plain.point(np.array([17, 30]), np.array([1.0, 0.5]))
-    masks = [np.arange(segment.n_docs) % 2 == 0 for segment in kinds.segments]
-    few = [np.arange(segment.n_docs) < 5 for segment in kinds.segments]
+    masks = [segment.live & (np.arange(segment.n_docs) % 2 == 0) for segment in kinds.segments]
+    few = [segment.live & (np.arange(segment.n_docs) < 5) for segment in kinds.segments]
     for allowed in (None, masks, few):
-        one = plain.nearest(point, 20, allowed=allowed)
-        other = search.nearest(point, 20, allowed=allowed)
+        one = plain.nearest(point, 20, masks=allowed)
+        other = search.nearest(point, 20, masks=allowed)
         assert np.array_equal(one.docs, other.docs)
         assert np.array_equal(one.scores, other.scores)
         assert len(np.unique(other.docs)) == len(other.docs)
         if allowed is not None:
             assert np.concatenate(allowed)[other.docs].all()
     # A filter that leaves out what is nearest.
-    far = np.ones(kinds.n_slots, np.bool_)
+    far = np.concatenate([segment.live for segment in kinds.segments])
     far[plain.nearest(point, 100).docs] = False
     masks = np.split(far, kinds.bases[1:-1])
     asked = [*finder.asked]
     assert np.array_equal(
-        plain.nearest(point, 20, allowed=masks).docs, search.nearest(point, 20, allowed=masks).docs
+        plain.nearest(point, 20, masks=masks).docs, search.nearest(point, 20, masks=masks).docs
     )
     finder.asked[:] = asked
     # More is asked of it where much is not allowed, and nothing where nearly all is not.
@@ -139,6 +123,5 @@ def test_an_index_only_proposes(kinds):
 
 @pytest.mark.parametrize("n", [0, 1, 5])
 def test_no_rows_no_neighbours(n):
-    search = search_of([np.empty((0, 4), np.float32)], [np.empty(0, np.bool_)], indexed=False)
-    found = search.nearest(np.ones(4), n)
+    found = search_of([np.empty((0, 4), np.float32)]).nearest(np.ones(4), n, masks=[None])
     assert len(found.docs) == len(found.scores) == 0

@@ -1,6 +1,7 @@
 """Smoothing against its formula with dense matrices, and what it must never do."""
 
 import itertools
+from dataclasses import dataclass, replace
 
 import numpy as np
 import pytest
@@ -10,16 +11,15 @@ from hypothesis import strategies as st
 import likewise as lw
 from likewise.collection.snapshot import open_snapshot
 from likewise.collection.writer import Writer
+from likewise.engine.pipeline import Pipeline
 from likewise.errors import UsageError
-from likewise.records import Document, Query, Ranking
+from likewise.records import Document, Filter, Query, Ranking
 from likewise.retrieve.models import BM25, TFIDF, InnerProduct, QueryLikelihood, read_model
-from likewise.retrieve.search import Retriever
 from likewise.smooth.search import RowSearch
 from likewise.smooth.space import KLSA, fit_space
-from likewise.smooth.stage import AS_RANKED, DEPTH, LOWEST, Smooth, Smoothing, read_smoothing
+from likewise.smooth.stage import AS_RANKED, DEPTH, LOWEST, Smoothing, SmoothWith, read_smoothing
 from likewise.smooth.store import StoredRows
-from likewise.stages.retrieval import Retrieve
-from likewise.stages.stage import Answered, Cut, Stage
+from likewise.stages.stage import Cut, Result, Stage, Where
 
 KERNELS = [
     "bm25",
@@ -55,11 +55,16 @@ def cuts(values):
     return apart + ([len(values)] if real[-1] > 1e-3 * top else [])
 
 
-def smoothing(collection, model, how, *, config, exact=True, **options):
+def smoothing(collection, model, how, *, config, exact=True, k=10_000, candidates=0):
     space = fit_space(collection, config, threads=1)
     rows = RowSearch(StoredRows(collection, space, exact=exact))
-    first = Retrieve(Retriever(collection, model), k=10_000)
-    return first, first >> Smooth(rows, how, **({"k": 10_000, "deep": 0} | options))
+    last = SmoothWith(rows, replace(how, candidates=candidates))
+    return Pipeline(collection, model, k=10_000), Pipeline(collection, model >> last, k=k)
+
+
+def explained(result, docs):
+    """The parts of the scores of some documents."""
+    return [one.parts for one in result.scorer.explain(np.array(docs))]
 
 
 @pytest.mark.parametrize("kernel", KERNELS)
@@ -102,16 +107,16 @@ def check_formula(dense, collection, config, spectrum, models, hows, query):
     error = rounding(rows)
     query = " ".join(query)
     for model, how in itertools.product(models, hows):
-        first = Retrieve(Retriever(collection, model), k=1000)
-        [[_, ranking]] = first(query)
+        [[_, ranking, _]] = Pipeline(collection, model)(query)
         if not len(ranking.docs):
             continue
         expected, spread, weights = dense.smoothed(ranking, u, how)
         if how.scale == "max" and spread.max() < 1e-3 * weights.sum():
             continue
         for search in searches:
-            stage = first >> Smooth(search, how, k=1000, deep=0)
-            [[asked, answer]] = stage(query)
+            last = SmoothWith(search, replace(how, candidates=0))
+            [result] = Pipeline(collection, model >> last)(query)
+            answer = result.ranking
             scores = np.zeros(len(u))
             scores[answer.docs] = answer.scores
             off = 1e-4 * np.abs(expected).max() + 1e-7 * weights.sum()
@@ -122,8 +127,9 @@ def check_formula(dense, collection, config, spectrum, models, hows, query):
             assert (np.abs(scores - expected) <= off).all()
             assert np.array_equal(answer.docs, answer.docs[in_order(answer)])
             assert set(ranking.docs.tolist()) <= set(answer.docs.tolist())
-            for doc in answer.docs[[0, -1]].tolist():
-                assert adds_up(stage.explain(asked, doc), scores[doc])
+            ends = answer.docs[[0, -1]]
+            for parts, score in zip(explained(result, ends), scores[ends], strict=True):
+                assert adds_up(parts, score)
 
 
 def adds_up(parts, score):
@@ -158,7 +164,8 @@ def queries():
 def test_the_first_answers_are_those_of_scoring_all(kinds, queries, model, how):
     how = read_smoothing(how)
     first, all_scored = smoothing(kinds, model, how, config=KLSA(axes=20), exact=False)
-    _, some = smoothing(kinds, model, how, config=KLSA(axes=20), exact=False, k=10, deep=50)
+    _, some = smoothing(kinds, model, how, config=KLSA(axes=20), exact=False, k=10, candidates=50)
+    last = some.stage.steps[-1]
     deleted = [int(kinds.bases[1]) + 50, 3, 599]
     for one, other in zip(all_scored(queries), some(queries), strict=True):
         assert np.array_equal(one.ranking.docs[:10], other.ranking.docs)
@@ -166,16 +173,16 @@ def test_the_first_answers_are_those_of_scoring_all(kinds, queries, model, how):
         assert not np.isin(deleted, one.ranking.docs).any()
         assert len(np.unique(one.ranking.docs)) == len(one.ranking.docs) == 597
     for one, other in zip(first(queries), some(queries), strict=True):
-        assert np.array_equal(other.query.ranked.docs, one.ranking.docs)
-        assert np.array_equal(other.query.ranked.scores, one.ranking.scores)
+        before = other.scorer.ranking
+        depth = last.depth(10, log=model.log)
+        assert np.array_equal(before.docs, one.ranking.docs[:depth])
+        assert np.array_equal(before.scores, one.ranking.scores[:depth])
 
 
 def test_answers_have_the_same_bits_on_any_number_of_threads(kinds, queries):
     rows = RowSearch(StoredRows(kinds, fit_space(kinds, KLSA(axes=20), threads=1)))
-    found = [
-        (Retrieve(Retriever(kinds, BM25())) >> Smooth(rows, threads=n))(queries)
-        for n in (0, 1, 2, 4)
-    ]
+    stage = BM25() >> SmoothWith(rows)
+    found = [Pipeline(kinds, stage, threads=n)(queries) for n in (0, 1, 2, 4)]
     for others in found[1:]:
         for one, other in zip(found[0], others, strict=True):
             assert np.array_equal(one.ranking.docs, other.ranking.docs)
@@ -186,16 +193,16 @@ def test_answers_have_the_same_bits_on_any_number_of_threads(kinds, queries):
 @pytest.mark.parametrize("scale", ["raw", "max"])
 def test_a_share_of_nothing_leaves_the_order(kinds, queries, model, scale):
     how = Smoothing(share=0, scale=scale)
-    first, stage = smoothing(kinds, read_model(model), how, config=KLSA(axes=5), deep=200)
+    first, stage = smoothing(kinds, read_model(model), how, config=KLSA(axes=5), candidates=200)
     for before, after in zip(first(queries), stage(queries), strict=True):
         assert np.array_equal(before.ranking.docs, after.ranking.docs)
 
 
 def test_a_share_of_one_goes_by_likeness_alone(kinds, queries):
     _, stage = smoothing(kinds, BM25(), Smoothing(docs=1, share=1), config=KLSA(axes=20))
-    [[query, ranking]] = stage(queries[0])
-    own = query.ranked.docs[0]
-    rows = stage.stages[-1].search.stored.of(np.arange(600)).astype(np.float64)
+    [[_, ranking, scorer]] = stage(queries[0])
+    own = scorer.ranking.docs[0]
+    rows = scorer.rows.stored.of(np.arange(600)).astype(np.float64)
     like = rows @ rows[own]
     assert ranking.scores.max() == pytest.approx(1.0)
     np.testing.assert_allclose(ranking.scores, like[ranking.docs] / like.max(), atol=1e-6)
@@ -205,10 +212,9 @@ def test_a_share_of_one_goes_by_likeness_alone(kinds, queries):
 def test_a_query_without_answers_stays_without(kinds, model):
     _, stage = smoothing(kinds, model, Smoothing(), config=KLSA(axes=5))
     for text in ("unheard", ""):
-        [[query, ranking]] = stage(text)
+        [[_, ranking, scorer]] = stage(text)
         assert len(ranking.docs) == len(ranking.scores) == 0
-        assert stage.explain(query, 0) == []
-        assert stage.score(query, np.array([0])) is None
+        assert scorer is None
 
 
 @pytest.mark.parametrize("scale", ["raw", "max"])
@@ -216,21 +222,21 @@ def test_a_query_without_answers_stays_without(kinds, model):
 def test_a_ranking_of_one_document_brings_those_that_are_like_it(make, by, scale):
     # The only answer that is allowed has less of the word than others: it is not likely.
     texts = ["b" + "cdefgh" * 9, "cdefgh", "cde", "xyz", "b" * 9, "b" * 8]
-    collection = make(texts)
-    allowed = [np.array([True, True, True, True, False, False])]
+    collection = make(texts, fields=[{"place": i} for i in range(6)])
+    few = Where(Filter.read("place<4"))
     space = fit_space(collection, KLSA(axes=6, kernel="inner"), threads=1)
     for model in (BM25(), QueryLikelihood(5)):
-        first = Retrieve(Retriever(collection, model), allowed=allowed)
-        [[_, ranked]] = first("b")
+        [[_, ranked, _]] = Pipeline(collection, few >> model)("b")
         assert ranked.docs.tolist() == [0]
         assert (ranked.scores[0] < 0) == (model != BM25())
         rows = RowSearch(StoredRows(collection, space, exact=True))
-        stage = first >> Smooth(rows, Smoothing(by=by, scale=scale))
-        [[query, ranking]] = stage("b")
+        last = SmoothWith(rows, Smoothing(by=by, scale=scale))
+        [result] = Pipeline(collection, few >> model >> last)("b")
+        ranking = result.ranking
         assert ranking.docs.tolist() == [0, 1, 2]
         assert (ranking.scores > 0).all()
-        for doc, score in zip(ranking.docs.tolist(), ranking.scores.tolist(), strict=True):
-            assert adds_up(stage.explain(query, doc), score)
+        for parts, score in zip(explained(result, ranking.docs), ranking.scores, strict=True):
+            assert adds_up(parts, score)
 
 
 def test_what_neither_part_knows_is_no_answer(make):
@@ -239,45 +245,43 @@ def test_what_neither_part_knows_is_no_answer(make):
     collection = make(texts)
     how = Smoothing(share=0.4)
     _, stage = smoothing(collection, BM25(), how, config=KLSA(axes=1, kernel="inner"))
-    stored = stage.stages[-1].search.stored
-    assert not stored.of(np.array([3, 4, 5])).any()
-    [[_, alone]] = stage("z")
+    [[_, alone, scorer]] = stage("z")
+    assert not scorer.rows.stored.of(np.array([3, 4, 5])).any()
+    assert scorer.score(np.array([3, 4])).tolist() == [-np.inf, -np.inf]
     assert alone.docs.tolist() == [5]
     assert alone.scores.tolist() == pytest.approx([0.6])
-    [[_, several]] = stage("a")
+    [[_, several, _]] = stage("a")
     assert sorted(several.docs.tolist()) == [0, 1, 2]
 
 
 def test_what_is_not_allowed_neither_answers_nor_counts(kinds, queries):
-    masks = [np.zeros(segment.n_docs, np.bool_) for segment in kinds.segments]
-    for mask in masks:
-        mask[::3] = True
     space = fit_space(kinds, KLSA(axes=20), threads=1)
-    rows, retriever = RowSearch(StoredRows(kinds, space)), Retriever(kinds, BM25())
-    open_docs = np.flatnonzero(np.concatenate(masks))
-    filtered = Retrieve(retriever, allowed=masks)
-    both = filtered >> Smooth(rows, allowed=masks)
-    for stage in (Retrieve(retriever) >> Smooth(rows, allowed=masks), filtered >> Smooth(rows)):
-        for one, other in zip(both(queries), stage(queries), strict=True):
+    last = SmoothWith(RowSearch(StoredRows(kinds, space)))
+    few = Where(Filter.read("third=yes"))
+    open_docs = np.flatnonzero(np.arange(600) % 200 % 3 == 0)
+    both = Pipeline(kinds, few >> BM25() >> few >> last)
+    for stage in (BM25() >> few >> last, few >> BM25() >> last):
+        for one, other in zip(both(queries), Pipeline(kinds, stage)(queries), strict=True):
             assert np.isin(one.ranking.docs, open_docs).all()
             assert np.array_equal(one.ranking.docs, other.ranking.docs)
             assert np.array_equal(one.ranking.scores, other.ranking.scores)
-    nothing = [np.zeros_like(mask) for mask in masks]
-    [[_, ranking]] = (Retrieve(retriever) >> Smooth(rows, allowed=nothing))(queries[0])
+    nothing = Where(Filter.read("third=neither"))
+    [[_, ranking, _]] = Pipeline(kinds, BM25() >> nothing >> last)(queries[0])
     assert len(ranking.docs) == 0
 
 
 def test_deleted_documents_of_an_older_ranking_do_not_count(make):
     collection = make([list("aab"), list("ab"), list("b"), list("c")])
-    [ranking] = Retriever(collection, BM25()).rank([{"a": 1.0}])
+    [[_, ranking, _]] = Pipeline(collection, BM25())("a")
     with Writer(collection.folder) as writer:
         writer.delete(["d0"])
     now = open_snapshot(collection.folder)
-    smooth = Smooth(RowSearch(StoredRows(now, fit_space(now, KLSA(axes=4), threads=1))))
-    [[_, found]] = smooth.apply([Answered(Query("1", "a"), ranking)])
+    rows = RowSearch(StoredRows(now, fit_space(now, KLSA(axes=4), threads=1)))
+    smooth = Pipeline(now, SmoothWith(rows))
+    [[_, found, _]] = smooth(Result(Query("1", "a"), ranking))
     assert 0 not in found.docs
     kept = Ranking(ranking.docs[ranking.docs != 0], ranking.scores[ranking.docs != 0])
-    [[_, without]] = smooth.apply([Answered(Query("1", "a"), kept)])
+    [[_, without, _]] = smooth(Result(Query("1", "a"), kept))
     assert np.array_equal(found.docs, without.docs)
     assert np.array_equal(found.scores, without.scores)
 
@@ -285,55 +289,66 @@ def test_deleted_documents_of_an_older_ranking_do_not_count(make):
 @pytest.mark.parametrize("model", FIRST, ids=str)
 @pytest.mark.parametrize("how", HOW[::3], ids=str)
 def test_parts_add_up_to_the_score(kinds, queries, model, how):
-    _, stage = smoothing(kinds, model, how, config=KLSA(axes=20), exact=False, k=300, deep=200)
+    _, stage = smoothing(
+        kinds, model, how, config=KLSA(axes=20), exact=False, k=300, candidates=200
+    )
     # A ranking that was cut leaves documents to be scored by the stage before.
-    short = Retrieve(Retriever(kinds, model), k=7) >> stage.stages[-1]
+    short = Pipeline(kinds, model >> Cut(7) >> stage.stage.steps[-1], k=300)
     for made in (stage, short):
-        for query, ranking in made(queries[:4]):
-            told = made.score(query, ranking.docs)
-            np.testing.assert_allclose(told, ranking.scores, rtol=1e-12)
-            for at in (0, 1, 5, 30, 150, len(ranking.docs) - 1):
-                parts = made.explain(query, int(ranking.docs[at]))
+        for result in made(queries[:4]):
+            ranking = result.ranking
+            assert np.array_equal(result.scorer.score(ranking.docs), ranking.scores)
+            places = [0, 1, 5, 30, 150, len(ranking.docs) - 1]
+            for at, parts in zip(places, explained(result, ranking.docs[places]), strict=True):
                 assert adds_up(parts, ranking.scores[at])
                 sizes = [abs(part.score) for part in parts]
                 assert sizes == sorted(sizes, reverse=True)
                 if not isinstance(model, QueryLikelihood):
-                    assert LOWEST not in [part.term for part in parts]
+                    assert LOWEST not in [part.name for part in parts]
 
 
-def test_a_stage_that_cannot_score_or_explain_is_taken_at_its_word(kinds, queries):
-    _, stage = smoothing(kinds, BM25(), Smoothing(), config=KLSA(axes=20), k=50)
-    cut = Retrieve(Retriever(kinds, BM25())) >> Cut(3) >> stage.stages[-1]
-    [[query, ranking]] = cut(queries[0])
+def first_three(result):
+    """A function of a result: nobody knows what it scores by."""
+    return result._replace(ranking=result.ranking.cut(3))
+
+
+def test_what_cannot_score_or_explain_is_taken_at_its_word(kinds, queries):
+    _, stage = smoothing(kinds, BM25(), Smoothing(), config=KLSA(axes=20))
+    cut = Pipeline(kinds, BM25() >> first_three >> stage.stage.steps[-1], k=50)
+    [result] = cut(queries[0])
+    ranking = result.ranking
     assert len(ranking.docs) == 50
-    best, *_, last = ranking.docs.tolist()
-    assert best in query.ranked.docs
-    assert AS_RANKED in [part.term for part in cut.explain(query, best)]
-    assert AS_RANKED not in [part.term for part in cut.explain(query, last)]
-    for doc, score in zip(ranking.docs.tolist(), ranking.scores.tolist(), strict=True):
-        assert adds_up(cut.explain(query, doc), score)
+    assert ranking.docs[0] in result.scorer.ranking.docs
+    parts = explained(result, ranking.docs)
+    assert AS_RANKED in [part.name for part in parts[0]]
+    assert AS_RANKED not in [part.name for part in parts[-1]]
+    for mine, score in zip(parts, ranking.scores, strict=True):
+        assert adds_up(mine, score)
 
 
 def test_what_was_smoothed_can_be_smoothed_again(kinds, queries):
-    _, once = smoothing(kinds, BM25(), Smoothing(docs=5), config=KLSA(axes=20), k=40, deep=50)
-    _, other = smoothing(kinds, BM25(), Smoothing(docs=2), config=KLSA(axes=10), k=60, deep=70)
-    twice = once >> other.stages[-1]
-    [[query, ranking]] = twice(queries[1])
-    [[_, first]] = once(queries[1])
-    assert np.array_equal(query.ranked.docs, first.docs)
+    _, once = smoothing(kinds, BM25(), Smoothing(docs=5), config=KLSA(axes=20), candidates=50)
+    _, other = smoothing(kinds, BM25(), Smoothing(docs=2), config=KLSA(axes=10), candidates=70)
+    once = Pipeline(kinds, once.stage >> Cut(40))
+    twice = Pipeline(kinds, once.stage >> other.stage.steps[-1], k=60)
+    [result] = twice(queries[1])
+    [[_, first, _]] = once(queries[1])
+    ranking = result.ranking
+    assert np.array_equal(result.scorer.ranking.docs, first.docs)
     new = np.setdiff1d(ranking.docs, first.docs)
     assert len(new)
-    for doc in [*ranking.docs[:5].tolist(), *new[:5].tolist()]:
+    docs = [*ranking.docs[:5].tolist(), *new[:5].tolist()]
+    for doc, parts in zip(docs, explained(result, docs), strict=True):
         [score] = ranking.scores[ranking.docs == doc]
-        assert adds_up(twice.explain(query, doc), score)
-    np.testing.assert_allclose(twice.score(query, ranking.docs), ranking.scores, rtol=1e-12)
+        assert adds_up(parts, score)
+    assert np.array_equal(result.scorer.score(ranking.docs), ranking.scores)
 
 
 def test_documents_of_the_same_words_have_the_same_score(make, draw):
     texts = draw(30)
     collection = make([*texts, *texts[:10]])
     _, stage = smoothing(collection, BM25(), Smoothing(), config=KLSA(axes=10), exact=False)
-    [[_, ranking]] = stage(" ".join(texts[3][:4]))
+    [[_, ranking, _]] = stage(" ".join(texts[3][:4]))
     scores = dict(zip(ranking.docs.tolist(), ranking.scores.tolist(), strict=True))
     for i in range(10):
         assert scores[i] == scores[30 + i]
@@ -349,41 +364,41 @@ def test_documents_added_later_take_part(make, draw):
         writer.add([Document(f"n{i}", "", " ".join(t)) for i, t in enumerate(texts[40:])])
     now = open_snapshot(collection.folder)
     rows = RowSearch(StoredRows(now, space))
-    stage = Retrieve(Retriever(now, BM25())) >> Smooth(rows)
-    [[_, ranking]] = stage(" ".join(texts[45]))
+    [[_, ranking, _]] = Pipeline(now, BM25() >> SmoothWith(rows))(" ".join(texts[45]))
     assert ranking.docs[0] == 45
     assert len(ranking.docs) == 60
 
 
+@dataclass(frozen=True)
 class Given(Stage):
     """A stage that gives what it was told to."""
 
-    def __init__(self, docs, scores):
-        self.ranking = Ranking(np.array(docs), np.array(scores, np.float64))
+    docs: tuple
+    scores: tuple
 
-    def apply(self, batch):
-        return [Answered(query, self.ranking) for query, _ in batch]
+    def run(self, batch, context):
+        ranking = Ranking(np.array(self.docs), np.array(self.scores, np.float64))
+        return [Result(result.query, ranking) for result in batch]
 
 
 def test_scores_of_any_stage_are_smoothed_but_have_to_be_finite(kinds):
     rows = RowSearch(StoredRows(kinds, fit_space(kinds, KLSA(axes=5), threads=1)))
-    for scores in ([0.0, 0.0, 0.0], [-2.0, -2.0, -2.0], [5.0, 5.0, 5.0]):
-        stage = Given([4, 5, 6], scores) >> Smooth(rows, Smoothing(by="score"), k=20)
-        [[query, ranking]] = stage("any")
+    last = SmoothWith(rows, Smoothing(by="score"))
+    for scores in ((0.0, 0.0, 0.0), (-2.0, -2.0, -2.0), (5.0, 5.0, 5.0)):
+        [result] = Pipeline(kinds, Given((4, 5, 6), scores) >> last, k=20)("any")
+        ranking = result.ranking
         assert np.isfinite(ranking.scores).all()
         assert len(ranking.docs) == 20
-        for doc, score in zip(ranking.docs.tolist(), ranking.scores.tolist(), strict=True):
-            assert adds_up(stage.explain(query, doc), score)
+        for parts, score in zip(explained(result, ranking.docs), ranking.scores, strict=True):
+            assert adds_up(parts, score)
     with pytest.raises(UsageError, match="finite"):
-        (Given([4, 5], [1.0, -np.inf]) >> Smooth(rows))("any")
+        Pipeline(kinds, Given((4, 5), (1.0, -np.inf)) >> last)("any")
 
 
-@pytest.mark.parametrize(
-    "options", [{"k": 0}, {"deep": -1}, {"threads": -1}], ids=["k", "deep", "threads"]
-)
+@pytest.mark.parametrize("options", [{"k": 0}, {"threads": -1}], ids=["k", "threads"])
 def test_what_makes_no_sense_is_refused(kinds, options):
     with pytest.raises(UsageError):
-        Smooth(RowSearch(StoredRows(kinds, fit_space(kinds, KLSA(axes=2), threads=1))), **options)
+        Pipeline(kinds, Smoothing(), **options)
 
 
 @pytest.mark.parametrize(
@@ -391,6 +406,7 @@ def test_what_makes_no_sense_is_refused(kinds, options):
     [
         *("klsa(docs=-1)", "klsa(share=1.1)", "klsa(share=nan)", "klsa(by=chance)"),
         *("klsa(scale=sum)", "klsa(docs=x)", "rm3", "klsa(z=1)", ""),
+        "klsa(candidates=-1)",
     ],
 )
 def test_smoothings_that_make_no_sense_are_refused(text):
@@ -412,15 +428,15 @@ def test_a_filter_holds_however_stages_are_put_together(tmp_path):
         for i, word in enumerate(["speed", "body", "mach", "panel", "shock", "lift"])
     ]
     c = lw.index(documents, to=tmp_path / "c.lw", model=None, smooth="klsa(axes=3)")
-    bm25, ql = (c.retrieve(name, where="kind=a") for name in ("bm25", "ql"))
-    last = c.smooth("klsa(share=0.9)")
+    bm25, ql = (lw.stage(f"where(kind=a) >> {name}") for name in ("bm25", "ql"))
+    last = lw.stage("klsa(share=0.9)")
     for stage in (bm25 >> Cut(2) >> last, bm25 >> (Cut(2) >> last), lw.fuse(bm25, ql) >> last):
-        [answered] = stage("wing speed")
-        ids = c.snapshot.doc_ids(answered.ranking.docs)
+        [result] = c.pipeline(stage)("wing speed")
+        ids = c.snapshot.doc_ids(result.ranking.docs)
         assert len(ids) > 2
         assert {doc_id[0] for doc_id in ids} == {"a"}
-    [answered] = (lw.fuse(bm25, c.retrieve("ql")) >> last)("wing speed")
-    assert {doc_id[0] for doc_id in c.snapshot.doc_ids(answered.ranking.docs)} == {"a", "b"}
+    [result] = c.pipeline(lw.fuse(bm25, "ql") >> last)("wing speed")
+    assert {doc_id[0] for doc_id in c.snapshot.doc_ids(result.ranking.docs)} == {"a", "b"}
 
 
 def test_the_first_answers_do_not_depend_on_how_many_are_asked_for(tmp_path):
@@ -433,7 +449,7 @@ def test_the_first_answers_do_not_depend_on_how_many_are_asked_for(tmp_path):
     c = lw.index(documents, to=tmp_path / "c.lw", model=None, smooth="klsa(axes=4)")
     for method in ("bm25", "ql", "ql-jm", "tfidf"):
         few, many = (
-            c.retrieve(method, k=k, smooth="klsa")("wing flutter mach")[0].ranking
+            c.pipeline(method, k=k, smooth="klsa")("wing flutter mach")[0].ranking
             for k in (10, DEPTH * 2)
         )
         assert few.docs.tolist() == many.docs[:10].tolist()

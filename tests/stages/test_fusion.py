@@ -17,9 +17,8 @@ from hypothesis import strategies as st
 
 import likewise as lw
 from likewise.errors import UsageError
-from likewise.records import Ranking
+from likewise.records import EMPTY, Ranking
 from likewise.stages.fusion import METHODS, NORMALISATIONS, fuse_rankings
-from likewise.stages.stage import NOTHING
 
 
 def ranking(pairs):
@@ -114,7 +113,7 @@ def test_golden_values_beside_an_empty_list(method, normalise):
         "rank": [(10, 1), (20, 2 / 3), (30, 1 / 3)],
         "rrf": [(10, 1 / 61), (20, 1 / 62), (30, 1 / 63)],
     }["rrf" if method == "rrf" else normalise]
-    for lists in ([A, NOTHING], [NOTHING, A], [A]):
+    for lists in ([A, EMPTY], [EMPTY, A], [A]):
         assert_is(fuse_rankings(lists, method=method, normalise=normalise), alone)
 
 
@@ -130,9 +129,9 @@ def test_equal_scores_all_count_as_one():
 
 
 def test_only_empty_lists_give_nothing():
-    assert fuse_rankings([NOTHING, NOTHING]) is NOTHING
-    assert fuse_rankings([]) is NOTHING
-    assert fuse_rankings([], weights=[]) is NOTHING
+    assert fuse_rankings([EMPTY, EMPTY]) is EMPTY
+    assert fuse_rankings([]) is EMPTY
+    assert fuse_rankings([], weights=[]) is EMPTY
 
 
 @pytest.mark.parametrize(("method", "normalise"), COMBINATIONS)
@@ -142,7 +141,7 @@ def test_a_list_of_weight_0_is_left_out(method, normalise):
     without = fuse_rankings([A], weights=[2], **options)
     assert with_b.docs.tolist() == without.docs.tolist()
     assert with_b.scores.tolist() == without.scores.tolist()
-    assert fuse_rankings([NOTHING, B], weights=[1, 0], **options) is NOTHING
+    assert fuse_rankings([EMPTY, B], weights=[1, 0], **options) is EMPTY
 
 
 rankings = st.dictionaries(st.integers(0, 20), st.floats(-5, 5), max_size=12).map(
@@ -223,22 +222,40 @@ def test_the_same_scores_in_other_lists_are_a_tie():
 
 
 def test_fuse_is_a_stage(papers):
-    bm25, ql = papers.retrieve("bm25"), papers.retrieve("ql")
-    stage = lw.fuse(bm25, ql, method="rrf") >> lw.Cut(1)
-    [answered] = stage("wing flutter")
-    assert papers.snapshot.doc_ids(answered.ranking.docs) == ["1"]
-    assert repr(lw.fuse(bm25, ql)) == "fuse(bm25, ql, method='sum')"
-    assert repr(lw.fuse(bm25, ql, normalise="rank", weights=(1, 0.5))) == (
-        "fuse(bm25, ql, method='sum', normalise='rank', weights=[1.0, 0.5])"
+    pipeline = papers.pipeline(lw.fuse("bm25", "ql", method="rrf") >> lw.Cut(1))
+    [result] = pipeline("wing flutter")
+    assert papers.snapshot.doc_ids(result.ranking.docs) == ["1"]
+    assert str(lw.fuse("bm25", "ql")) == "fuse(bm25, ql, method=sum)"
+    assert str(lw.fuse("bm25", "ql", normalise="rank", weights=(1, 0.5))) == (
+        "fuse(bm25, ql, method=sum, normalise=rank, weights=1|0.5)"
     )
 
 
 def test_a_stage_takes_weights(papers):
-    bm25, ql = papers.retrieve("bm25"), papers.retrieve("ql")
-    [alone] = lw.fuse(bm25)("wing flutter heat")
-    [weighted] = lw.fuse(bm25, ql, weights=[3, 0])("wing flutter heat")
+    [alone] = papers.pipeline(lw.fuse("bm25"))("wing flutter heat")
+    [weighted] = papers.pipeline(lw.fuse("bm25", "ql", weights=[3, 0]))("wing flutter heat")
     assert weighted.ranking.docs.tolist() == alone.ranking.docs.tolist()
     assert weighted.ranking.scores == pytest.approx(3 * alone.ranking.scores)
+
+
+@pytest.mark.parametrize("normalise", NORMALISATIONS)
+@pytest.mark.parametrize("method", METHODS)
+def test_fused_scores_are_split_by_list(papers, method, normalise):
+    fused = lw.fuse("bm25", "ql", "tfidf", method=method, normalise=normalise, weights=[1, 2, 0.5])
+    [result] = papers.pipeline(fused)("wing flutter flow")
+    docs = np.append(result.ranking.docs, 4)
+    assert result.scorer.score(docs).tolist() == [*result.ranking.scores.tolist(), -np.inf]
+    for one in result.scorer.explain(result.ranking.docs):
+        assert sum(part.score for part in one.parts) == pytest.approx(one.score, abs=1e-9)
+        assert {part.name for part in one.parts} <= {"bm25", "ql", "tfidf"}
+
+
+def test_a_document_of_any_list_may_be_an_answer(papers):
+    fused = lw.fuse("where(year>=1962) >> bm25", "where(year<1961) >> bm25")
+    [result] = papers.pipeline(fused)("wing flutter")
+    assert str(result.query.filter) == "year>=1962 or year<1961"
+    [every] = papers.pipeline("bm25", filter=result.query.filter)("wing flutter")
+    assert sorted(result.ranking.docs.tolist()) == sorted(every.ranking.docs.tolist())
 
 
 def test_what_does_not_exist_is_named():

@@ -15,8 +15,9 @@ from likewise.collection.writer import build
 from likewise.errors import CollectionError, UsageError
 from likewise.expand.expander import Asked, Setting
 from likewise.expand.graph import Associated
-from likewise.records import Document
-from likewise.stages.stage import NOTHING
+from likewise.records import EMPTY, Document
+from likewise.retrieve.models import BM25
+from likewise.retrieve.words import retriever_of
 from likewise.terms.catalogue import Stored
 from likewise.terms.kernel import make_kernel
 from likewise.terms.matching import split_all
@@ -131,8 +132,8 @@ def test_a_term_belongs_to_its_first_spelling(tmp_path):
 def test_a_long_query_takes_few_columns_at_a_time(collection, monkeypatch, cells, most):
     graph = collection.term_graph()
     assert len(graph) == 13
-    setting = Setting(collection.retriever())
-    queries = [Asked(dict.fromkeys(text.replace(".", "").split(), 1.0), NOTHING) for text in TEXTS]
+    setting = Setting(retriever_of(collection.snapshot, BM25()))
+    queries = [Asked(dict.fromkeys(text.replace(".", "").split(), 1.0), EMPTY) for text in TEXTS]
     expected = Associated().grow(queries, setting)
     monkeypatch.setattr(expansion, "_CELLS", cells)
     counting = Counting(graph.kernel)

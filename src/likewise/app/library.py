@@ -281,10 +281,10 @@ class Collection(Asking):
         What holds the state is let go of before anything is stored, so that it can be removed.
         """
         from likewise.evaluate.learn import learn_weights
-        from likewise.like.store import Weights
+        from likewise.like.store import Weights, halves_of
         from likewise.like.view import View
 
-        halves = self.halves(model)
+        halves = halves_of(self._snapshot, model)
         now = halves.weights or Weights()
         learnt = learn_weights(View(halves), now, qrels, threads=os.cpu_count() or 1)
         return learnt, now.points, halves.model.name, halves.artifact.id if halves.artifact else ""

@@ -4,30 +4,17 @@ from __future__ import annotations
 
 import os
 import threading
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from functools import wraps
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Concatenate, ParamSpec, Self, TypeVar
+from typing import Any, Concatenate, ParamSpec, Self, TypeVar
 
-from likewise.app.answers import Answer, Answers, one_line
-from likewise.collection.cards import LEAD
 from likewise.collection.snapshot import Snapshot, open_snapshot
 from likewise.collection.writer import tidy
-from likewise.compiled import Bools
 from likewise.derived.store import carry_over
-from likewise.records import Document, Ranking
-from likewise.retrieve.explain import Part
-from likewise.retrieve.filters import Filter, allowed_docs
-from likewise.retrieve.models import BM25, Model, read_model
-from likewise.retrieve.search import Retriever
-
-if TYPE_CHECKING:
-    from likewise.smooth.search import RowSearch
+from likewise.records import Document
 
 Path_ = str | os.PathLike[str]
-
-UNTITLED = LEAD
-
 P = ParamSpec("P")
 R = TypeVar("R")
 H = TypeVar("H", bound="Opened")
@@ -144,42 +131,3 @@ class Opened:
 
     def __repr__(self) -> str:
         return f"<Collection {str(self.folder)!r}: {len(self):,} documents>"
-
-    def allowed(self, where: str | Filter | Sequence[str | Filter]) -> list[Bools] | None:
-        """Mark, for each segment, the documents that meet conditions; None where there are none."""
-        conditions = [where] if isinstance(where, str | Filter) else where
-        return allowed_docs(self._snapshot, conditions)
-
-    def retriever(self, method: str | Model = BM25()) -> Retriever:
-        """Give a method of search by words, ready to rank."""
-        model = read_model(method) if isinstance(method, str) else method
-        s = self._snapshot
-        return s.memo(("retriever", model), lambda: Retriever(s, model))
-
-    def rows(self, name: str = "") -> RowSearch:
-        """Give the documents by a kernel model, ready to be searched; "" is the default."""
-        from likewise.models.stored import SMOOTH, find_model
-        from likewise.smooth.search import RowSearch
-        from likewise.smooth.store import open_rows
-
-        s = self._snapshot
-        named = find_model(s, name or None, SMOOTH).name
-        return s.memo(("rows", named), lambda: RowSearch(open_rows(s, named)))
-
-    def _found(
-        self,
-        ranking: Ranking,
-        explain: Callable[[int], list[Part]] | None,
-        *,
-        query: str,
-        method: str,
-    ) -> Answers:
-        found = []
-        s = self._snapshot
-        ids, cards = s.doc_ids(ranking.docs), s.cards(ranking.docs)
-        docs, scores = ranking.docs.tolist(), ranking.scores.tolist()
-        for doc, score, doc_id, card in zip(docs, scores, ids, cards, strict=True):
-            parts = explain(doc) if explain else []
-            title = card.title or one_line(card.lead)
-            found.append(Answer(doc_id, score, title, card.fields, tuple(parts)))
-        return Answers(found, query=query, method=method)

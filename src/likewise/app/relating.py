@@ -15,6 +15,8 @@ from likewise.app.liking import Liking
 from likewise.app.opened import of_one_state
 from likewise.collection.build import content
 from likewise.errors import LockedError, StorageError, UsageError
+from likewise.retrieve.models import TFIDF
+from likewise.retrieve.words import retriever_of
 
 if TYPE_CHECKING:
     from likewise.derived.kind import Progress
@@ -27,7 +29,7 @@ if TYPE_CHECKING:
 GRAPH, NAMES = "graph", "names"
 
 # What finds the documents that vote: of those tried the best for term prediction.
-_VOTING = "tfidf"
+_VOTING = TFIDF()
 
 
 class Predicted(NamedTuple):
@@ -201,7 +203,7 @@ class Relating(Liking):
         snapshot = self._snapshot
         own = snapshot.find_doc(doc_id) if doc_id else -1
         text = content(snapshot.document(own)) if doc_id else text
-        retriever = self.retriever(_VOTING)
+        retriever = retriever_of(snapshot, _VOTING)
         [ranking] = retriever.rank([snapshot.analyzer.counts(text)], k=(voters or VOTERS) + 1)
         others = np.flatnonzero(ranking.docs != own)[: voters or VOTERS]
         found = predict(opened, ranking.docs[others], ranking.scores[others].astype(np.float64))

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterable, Sequence
 from itertools import chain
 from typing import TYPE_CHECKING
@@ -12,7 +11,7 @@ from likewise.errors import UsageError
 from likewise.evaluate.risk import DEPTHS, MEASURES, SHARES, Curve, Point, Ruler, check_shares
 from likewise.evaluate.risk_table import RiskTable, compare_risk
 from likewise.evaluate.trec import Qrels, Run
-from likewise.stages.stage import Answered
+from likewise.stages.stage import Result
 
 if TYPE_CHECKING:
     from ir_measures import Measure
@@ -52,24 +51,22 @@ def risk_of(
     deep = check_reach(depths, k)
     ways, pairs = _ways(expanders, against)
     # A method that cannot be expanded is refused before any query is asked.
-    collection.expand(ways[0], method=method)
+    collection.pipeline(method, expand=ways[0])
     total = 1 + sum(len(at) + (how not in map(how.at, at)) for how in ways)
     progress = progress or Progress("risk", unit="queries", quiet=True)
     measured = OutOf(total * len(asked), progress)
 
     def ask(how: Expander | None) -> Run:
-        stage = collection.retrieve(
-            method, k=k, expand=how or "none", threads=threads or os.cpu_count() or 1
-        )
+        pipeline = collection.pipeline(method, k=k, expand=how or "none", threads=threads)
 
-        def answer(start: int) -> list[Answered]:
-            answered = stage(asked[start : start + _BATCH])
-            progress.advance(len(answered), measured=measured)
-            return answered
+        def answer(start: int) -> list[Result]:
+            results = pipeline(asked[start : start + _BATCH])
+            progress.advance(len(results), measured=measured)
+            return results
 
         batches = map(answer, range(0, len(asked), _BATCH))
-        return collection.as_run(
-            chain.from_iterable(batches), name=repr(stage) if how is None else str(how)
+        return pipeline.as_run(
+            chain.from_iterable(batches), name=pipeline.name if how is None else str(how)
         )
 
     baseline = ask(None)

@@ -190,20 +190,22 @@ class Snapshot:
     def doc_ids(self, docs: Ints) -> list[str]:
         """Give the ids of documents."""
         out = [""] * len(docs)
-        for segment, places, its in self._by_segment(docs):
-            for place, doc_id in zip(places, segment.ids.take(its).all(), strict=True):
+        for i, places, rows in self.by_segment(docs):
+            ids = self.segments[i].ids.take(rows).all()
+            for place, doc_id in zip(places.tolist(), ids, strict=True):
                 out[place] = doc_id.decode()
         return out
 
     def cards(self, docs: Ints) -> list[Card]:
         """Give what answers show of documents, all of their fields included."""
         out: list[Any] = [None] * len(docs)
-        for segment, places, its in self._by_segment(docs):
-            local = its.tolist()
-            for place, doc, card in zip(places, local, segment.cards.take(local), strict=True):
+        for i, places, rows in self.by_segment(docs):
+            segment, local = self.segments[i], rows.tolist()
+            cards = segment.cards.take(local)
+            for place, row, card in zip(places.tolist(), local, cards, strict=True):
                 out[place] = card
                 if not card.complete:
-                    out[place] = card._replace(fields=segment.documents[doc].fields)
+                    out[place] = card._replace(fields=segment.documents[row].fields)
         return out
 
     def document(self, doc: int) -> Document:
@@ -299,15 +301,15 @@ class Snapshot:
         """List the metadata fields that any document has."""
         return sorted({name for segment in self.segments for name in segment.fields.names})
 
-    def _by_segment(self, docs: Ints) -> Iterator[tuple[Segment, Sequence[int], Ints]]:
-        """Give each segment that has some of the documents, their places, and numbers in it."""
+    def by_segment(self, docs: Ints) -> Iterator[tuple[int, Ints, Ints]]:
+        """Give for each segment that has any of these documents their places and rows there."""
         if len(self.segments) == 1:
-            yield self.segments[0], range(len(docs)), docs
+            yield 0, np.arange(len(docs)), docs
             return
         owners = np.searchsorted(self.bases, docs, "right") - 1
-        for owner in dict.fromkeys(owners.tolist()):
-            places = np.flatnonzero(owners == owner)
-            yield self.segments[owner], places.tolist(), docs[places] - self.bases[owner]
+        for i in np.unique(owners).tolist():
+            places = np.flatnonzero(owners == i)
+            yield i, places, docs[places] - self.bases[i]
 
     def _locate(self, doc: int) -> tuple[Segment, int]:
         owner = int(np.searchsorted(self.bases, doc, "right")) - 1

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from typing import Any
 
@@ -14,9 +15,10 @@ from likewise.evaluate.measures import evaluate
 from likewise.evaluate.trec import Qrels, Run
 from likewise.like.likeness import Likeness
 from likewise.like.methods import ByHalves
-from likewise.like.question import Question, of_doc
 from likewise.like.store import Weights
 from likewise.like.view import View
+from likewise.records import Ranking
+from likewise.retrieve.question import Question, of_doc
 
 GRID = (0.0, 0.25, 0.5, 1.0, 1.5, 2.0, 3.0, 4.0, 6.0, 8.0)
 MEASURE = "AP@100"
@@ -88,9 +90,14 @@ def learn_weights(
         likeness = Likeness(view, Weights(now.points, weight))
         omit = [question.docs for question in questions]
         how = ByHalves()
-        rankings = likeness.rank(
-            asked, k=100, depth=how.depth, again=how.again, omit=omit, threads=threads
-        )
+
+        def rank(i: int) -> Ranking:
+            return likeness.rank(
+                asked[i], k=100, depth=how.candidates, again=how.again, omit=omit[i]
+            )[0]
+
+        with ThreadPoolExecutor(threads) as pool:
+            rankings = [*pool.map(rank, range(len(asked)))]
         found = Run(str(weight))
         for qid, ranking in zip(qids, rankings, strict=True):
             doc_ids = collection.doc_ids(ranking.docs)

@@ -8,6 +8,11 @@ Your own parts fit in:
 - A similarity of words is a function of queries, a setting and a number of documents that gives
   a `Context` for each: `SIMILARITIES["mine"] = Similarity(function)`, then
   `robust(similarity=mine)`.
-- An expander is any object with `depth`, `at(share)` and `grow(batch, setting)`, which gives a
-  `Grown` for each query: `c.search("japanese wave", expand=Mine())`.
+- An expander is a frozen dataclass that inherits from `Expander` and has `feedback_docs`,
+  `at(share)` and `grow(batch, setting)`, which gives a `Grown` for each query:
+  `c.search("japanese wave", expand=Mine())`.
 """
+
+from likewise.expand.expander import Asked, Expander, Grown, Setting
+
+__all__ = ["Asked", "Expander", "Grown", "Setting"]

@@ -6,15 +6,18 @@ import math
 from collections.abc import Callable, Mapping, Sequence
 from functools import cache
 from numbers import Integral
-from typing import ClassVar, NamedTuple, Protocol
+from typing import NamedTuple, Self
 
 import numpy as np
 
 from likewise.compiled import Bools, Doubles, Ints
 from likewise.errors import UsageError
 from likewise.expand.pool import Pool
-from likewise.records import Expansion, Query, Ranking
+from likewise.records import Expansion, Filter, Query, Ranking
+from likewise.retrieve.models import BM25, Model
 from likewise.retrieve.search import Retriever
+from likewise.retrieve.words import retriever_of, terms_of
+from likewise.stages.stage import Context, Result, Stage
 
 NO_SHARE = "the share of feedback is 0"
 
@@ -35,7 +38,7 @@ class Setting(NamedTuple):
     """Where expanders search and read: a retriever, and what a search may find."""
 
     retriever: Retriever
-    allowed: Sequence[Bools] | None = None
+    allowed: Sequence[Bools | None] | None = None
     threads: int = 1
 
 
@@ -50,43 +53,71 @@ class Grown(NamedTuple):
     note: str = ""
 
 
-class Expander(Protocol):
-    """A way to expand queries: small, frozen, written as `notation` writes it."""
+class Expander(Stage):
+    """Gives queries other terms; rankings stay as they were.
 
-    notation: ClassVar[str]
+    Small, frozen, written as `notation` writes it. Perturbed queries are searched for as the
+    rankings were made, by BM25 where nothing tells, and under the queries' filters.
+    """
 
     @property
-    def depth(self) -> int:
+    def feedback_docs(self) -> int:
         """How many documents of the first ranking it needs; 0 for one that searches itself."""
-        ...
+        raise UsageError(f"{self} does not say how many documents it reads: define feedback_docs")
 
-    def at(self, share: float) -> Expander:
+    def at(self, share: float) -> Self:
         """Give the same with another share of the expansion in the query: 0 is none, 1 is all."""
-        ...
+        raise UsageError(f"{self} does not say what a share is: define at")
 
     def grow(self, batch: Sequence[Asked], setting: Setting) -> list[Grown]:
         """Expand queries; a query that cannot be, comes back with the reason."""
-        ...
+        raise UsageError(f"{self} does not say what it does: define grow")
+
+    def run(self, batch: Sequence[Result], context: Context) -> list[Result]:
+        """Expand the queries, those of one search and filter together."""
+        groups: dict[tuple[Model, Filter], list[int]] = {}
+        for i, result in enumerate(batch):
+            groups.setdefault((_searches(result), result.query.filter), []).append(i)
+        found = [*batch]
+        for (model, filter), places in groups.items():
+            mask = context.mask(filter)
+            retriever = retriever_of(context.snapshot, model)
+            setting = Setting(retriever, mask.segments if mask.bars else None, context.threads)
+            mine = [batch[i] for i in places]
+            for i, query in zip(places, expand(self, mine, setting), strict=True):
+                found[i] = batch[i]._replace(query=query)
+        return found
+
+    def depth(self, k: int, *, log: bool) -> int:
+        """As much as the next stage reads, or as it reads itself."""
+        return max(k, self.feedback_docs)
 
 
-def expand(
-    how: Expander, queries: Sequence[Query], asked: Sequence[Asked], setting: Setting
-) -> list[Query]:
+def _searches(result: Result) -> Model:
+    searches = result.scorer.searches if result.scorer is not None else None
+    return searches if isinstance(searches, Model) else BM25()
+
+
+def expand(how: Expander, batch: Sequence[Result], setting: Setting) -> list[Query]:
     """Expand queries; those that were left alone keep their terms, and say why.
 
     Terms of negative weight (what a document had better not say) stay as they were.
     """
+    asked = [
+        Asked(dict(terms_of(result.query, setting.retriever.collection)), result.ranking)
+        for result in batch
+    ]
     found = how.grow(asked, setting)
     if len(found) != len(asked) or not all(isinstance(one, Grown) for one in found):
         raise UsageError(f"{how} must give one Grown for each of {len(asked)} queries")
     if not all(math.isfinite(weight) for one in found for weight in one.terms.values()):
         raise UsageError(f"{how} gave a term a weight that is no number")
     return [
-        query._replace(
+        result.query._replace(
             terms={**grown.terms, **_unwanted(before.terms)} if not grown.left else before.terms,
             expansion=Expansion(str(how), before.terms, grown.left, grown.note),
         )
-        for query, before, grown in zip(queries, asked, found, strict=True)
+        for result, before, grown in zip(batch, asked, found, strict=True)
     ]
 
 

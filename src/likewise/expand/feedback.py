@@ -14,12 +14,12 @@ from typing import ClassVar, Self
 
 import numpy as np
 
-from likewise import notation
 from likewise.compiled import Doubles, Ints
 from likewise.errors import UsageError
 from likewise.expand.expander import (
     NO_SHARE,
     Asked,
+    Expander,
     Grown,
     Setting,
     check_counts,
@@ -39,7 +39,7 @@ _LARGEST_PART = 1e6
 
 
 @dataclass(frozen=True)
-class Feedback(ABC):
+class Feedback(Expander, ABC):
     """An expander that chooses `terms` of the first `docs` of a ranking and gives them a share."""
 
     docs: int
@@ -51,11 +51,8 @@ class Feedback(ABC):
         check_counts(self.notation, docs=self.docs, terms=self.terms)
         check_share(self.notation, self.share)
 
-    def __str__(self) -> str:
-        return notation.write(self)
-
     @property
-    def depth(self) -> int:
+    def feedback_docs(self) -> int:
         """How many documents of the first ranking it needs."""
         return self.docs
 
@@ -95,7 +92,7 @@ class RM3(Feedback):
 
     def join(self, pool: Pool, ranking: Ranking, setting: Setting) -> Grown:
         """Join the query with its relevance model."""
-        weights = doc_weights(ranking, self.docs, is_log=setting.retriever.model.is_log)
+        weights = doc_weights(ranking, self.docs, is_log=setting.retriever.model.log)
         p = relevance(pool, weights)
         chosen = pool.largest(p, self.terms)
         return mix(pool, chosen, p[chosen], self.share, norm="sum")
@@ -162,7 +159,7 @@ class KL(Bo1):
 
 
 @dataclass(frozen=True)
-class Rocchio:
+class Rocchio(Expander):
     """Rocchio (1971), as in SMART: `alpha q + beta · mean of the first docs - gamma · of the last`.
 
     Vectors are TF-IDF, `(1 + ln tf) ln(1 + N/n)` (the query's `q ln(1 + N/n)`), of length one. The
@@ -187,11 +184,8 @@ class Rocchio:
                 f"alpha={self.alpha}, beta={self.beta}, gamma={self.gamma}"
             )
 
-    def __str__(self) -> str:
-        return notation.write(self)
-
     @property
-    def depth(self) -> int:
+    def feedback_docs(self) -> int:
         """How many documents of the first ranking it needs."""
         return max(_WHOLE_RANKING, 2 * self.docs) if self.gamma else self.docs
 

@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING, ClassVar, NamedTuple
 
 import numpy as np
 
-from likewise import notation
 from likewise.compiled import Doubles
 from likewise.expand.expander import (
     NO_SHARE,
     Asked,
+    Expander,
     Grown,
     Setting,
     check_counts,
@@ -46,7 +46,7 @@ class _Words(NamedTuple):
 
 
 @dataclass(frozen=True)
-class Associated:
+class Associated(Expander):
     """Expansion by the terms that are near to all words of a query on a graph of terms.
 
     The nearness of a term to a word is K over the mean of the word's 20 nearest; that to the query
@@ -70,9 +70,6 @@ class Associated:
         check_share("graph", self.share)
         _ = self.nearness
 
-    def __str__(self) -> str:
-        return notation.write(self)
-
     @property
     def nearness(self) -> Nearness:
         """How nearness is measured."""
@@ -86,7 +83,7 @@ class Associated:
         return True
 
     @property
-    def depth(self) -> int:
+    def feedback_docs(self) -> int:
         """How many documents of the first ranking it needs: it looks at none."""
         return 0
 

@@ -21,10 +21,9 @@ from likewise.expand.expander import Asked, Setting, check_counts, rank_weights
 from likewise.expand.feedback import NO_ANSWER
 from likewise.expand.perturb_kernels import gather, relevance_models, squared_distances
 from likewise.expand.pool import Pool, read_pool
-from likewise.records import Ranking
+from likewise.records import EMPTY, Ranking
 from likewise.retrieve.models import bm25_idf
 from likewise.retrieve.search import LARGEST_WEIGHT, LEAST_WEIGHT, Retriever
-from likewise.stages.stage import NOTHING
 
 Strategy: TypeAlias = Callable[[int], ArrayLike]
 
@@ -229,7 +228,7 @@ class _Search:
             self._found.update(zip(new, rankings, strict=True))
 
     def __getitem__(self, query: Mapping[str, float]) -> Ranking:
-        return self._found.get(frozenset(query.items()), NOTHING)
+        return self._found.get(frozenset(query.items()), EMPTY)
 
 
 class _Known(NamedTuple):
@@ -296,7 +295,7 @@ def _model(job: _Job, search: _Search, setting: Setting, docs: int, smoothing: f
     collection = setting.retriever.collection
     own = search[job.whole] if job.ranking is None else job.ranking
     if len(own.docs) == 0:
-        pool = read_pool(collection, NOTHING.docs, job.asked.terms)
+        pool = read_pool(collection, EMPTY.docs, job.asked.terms)
         return Perturbed(
             pool,
             np.empty(0, np.int64),

@@ -8,10 +8,18 @@ from typing import ClassVar
 
 import numpy as np
 
-from likewise import notation
 from likewise.compiled import Doubles, Ints
 from likewise.errors import UsageError
-from likewise.expand.expander import NO_SHARE, Asked, Grown, Setting, check_counts, check_share, mix
+from likewise.expand.expander import (
+    NO_SHARE,
+    Asked,
+    Expander,
+    Grown,
+    Setting,
+    check_counts,
+    check_share,
+    mix,
+)
 from likewise.expand.feedback import NO_ANSWER
 from likewise.expand.programme import Limits, solve
 from likewise.expand.ranked import RankedRM
@@ -26,7 +34,7 @@ _LEAST = 0.01
 
 
 @dataclass(frozen=True)
-class Robust:
+class Robust(Expander):
     """Expansion with controlled risk (Collins-Thompson 2008, 2009).
 
     Candidates are the `terms` that `rrm` finds in the first `docs`, c their weights over the
@@ -73,11 +81,8 @@ class Robust:
             if not 0 <= getattr(self, name) <= 1:
                 raise UsageError(f"robust needs {name} from 0 to 1, not {getattr(self, name)}")
 
-    def __str__(self) -> str:
-        return notation.write(self)
-
     @property
-    def depth(self) -> int:
+    def feedback_docs(self) -> int:
         """How many documents of the first ranking it needs."""
         return 0 if SIMILARITIES[self.similarity].searches else self._deepest
 

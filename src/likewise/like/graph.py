@@ -103,7 +103,8 @@ def _space(halves: StoredHalves, work: Path, near: Near, k: int, seed: int) -> S
             return open_space(halves, metric=near.metric)
         try:
             neighbours = open_neighbours(work / _INDEX)
-            return Space(halves, neighbours.metric, BuiltIndex(neighbours, collection.live_docs()))
+            index = BuiltIndex(neighbours, collection.live_docs(), collection.bases)
+            return Space(halves, neighbours.metric, index)
         except (LikewiseError, OSError):
             pass  # half an attempt: begin again
     shutil.rmtree(work, ignore_errors=True)

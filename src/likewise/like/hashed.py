@@ -7,7 +7,7 @@ hash of the seed and the term, so that a number a term is all that is stored of 
 Vectors of so many dimensions are nearly at right angles to each other, and two at right angles
 share a bit with a probability of one half. On 20 Newsgroups 30 codes of 6 bits bring 39 in 100
 documents into question, and to score those takes longer than a search. Of their ten best .66 are
-of the same group, where a scan has .70; with a depth of 50 (230 documents, as many share as many
+of the same group, where a scan has .70; with 50 candidates (230 documents, as many share as many
 codes) it is .40.
 
 Weights are rounded to whole numbers, so that sums do not depend on the order of terms and codes
@@ -25,16 +25,16 @@ from typing import Any, ClassVar, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from likewise import notation
 from likewise.collection.records import TermCounts
 from likewise.collection.snapshot import Snapshot
 from likewise.compiled import Bools, Bytes, Doubles, Ids, Int, Ints, Offsets, Shorts, kernel
 from likewise.errors import UsageError
-from likewise.like.baselines import ByExample, Whole, WordQuery
-from likewise.like.question import Example
-from likewise.retrieve.explain import Part
+from likewise.records import Part
+from likewise.retrieve.documents import ByExample, Whole, WordQuery, rank_examples
 from likewise.retrieve.models import TFIDF, idf
+from likewise.retrieve.question import Example
 from likewise.retrieve.search import Retriever
+from likewise.stages.stage import Context, Result, Stage
 from likewise.text.table import hash_bytes
 
 Hashes = NDArray[np.uint64]
@@ -48,29 +48,38 @@ _WORD = 64
 
 
 @dataclass(frozen=True)
-class Hashed:
+class Hashed(Stage):
     """Codes of `bits` bits in a number of `tables` (30 and 6 are the published ones).
 
     The documents that share the most codes with the query are scored by the exact cosine: at
-    least `depth`, and all that share as many as the last of them; 0: all that share one.
+    least `candidates`, and all that share as many as the last of them; 0: all that share one.
     """
 
     tables: int = 30
     bits: int = 6
-    depth: int = 50
+    candidates: int = 50
     seed: int = 0
     notation: ClassVar[str] = "lsh-tfidf"
+    log: ClassVar[bool] = False
 
     def __post_init__(self) -> None:
         if not (1 <= self.tables <= _MOST_TABLES and 1 <= self.bits <= _LONGEST):
             raise UsageError(
                 f"{self}: tables must be from 1 to {_MOST_TABLES}, bits from 1 to {_LONGEST}"
             )
-        if self.depth < 0 or self.seed < 0:
-            raise UsageError(f"{self}: depth must be 1 or more, or 0 for all; seed 0 or more")
+        if self.candidates < 0 or self.seed < 0:
+            raise UsageError(f"{self}: candidates must be 1 or more, or 0 for all; seed 0 or more")
 
-    def __str__(self) -> str:
-        return notation.write(self)
+    def run(self, batch: Sequence[Result], context: Context) -> list[Result]:
+        """Rank for the documents of each query; earlier rankings are replaced."""
+        made = context.snapshot.memo(
+            ("like", self), lambda: HashedRanker(context.snapshot, self, threads=context.threads)
+        )
+        return rank_examples(self, made, batch, context)
+
+    def depth(self, k: int, *, log: bool) -> int:
+        """It reads no ranking."""
+        return 0
 
 
 class Buckets(NamedTuple):
@@ -111,7 +120,7 @@ class HashedRanker(ByExample[WordQuery]):
         """Give the words with their counts."""
         return self._whole.take(example)
 
-    def find(self, taken: WordQuery, n: int, allowed: Sequence[Bools] | None) -> Ints:
+    def find(self, taken: WordQuery, n: int, allowed: Sequence[Bools | None] | None) -> Ints:
         """Find the documents that share the most codes."""
         _, terms, _, _, _ = self._whole.retriever.weigh([taken])
         if len(terms) == 0:
@@ -121,17 +130,20 @@ class HashedRanker(ByExample[WordQuery]):
         bounds = np.array([0, len(terms)], np.int64)
         codes = codes_of(self.planes, TermCounts(bounds, terms.astype(np.int32), counts))[0]
         # Deleted documents are in no bucket.
-        mask = np.empty(0, np.bool_) if allowed is None else np.concatenate([*allowed])
-        depth = max(self.config.depth, n) if self.config.depth else 0
+        mask = np.empty(0, np.bool_)
+        if allowed is not None:
+            segments = zip(allowed, self.collection.segments, strict=True)
+            mask = np.concatenate([s.live if open_ is None else open_ for open_, s in segments])
+        depth = max(self.config.candidates, n) if self.config.candidates else 0
         return collect(codes, self.buckets, self.collection.n_slots, mask, depth)
 
     def score(self, taken: WordQuery, docs: Ints) -> Doubles:
         """Give cosines."""
         return self._whole.score(taken, docs)
 
-    def split(self, taken: WordQuery, doc: int) -> list[Part]:
-        """Split a cosine by words."""
-        return self._whole.split(taken, doc)
+    def split(self, taken: WordQuery, docs: Ints) -> list[list[Part]]:
+        """Split cosines by words."""
+        return self._whole.split(taken, docs)
 
 
 def make_planes(collection: Snapshot, config: Hashed) -> Planes:

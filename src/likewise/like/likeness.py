@@ -11,9 +11,7 @@ candidates by compact halves alone have .963, 100 by each half .997.
 
 from __future__ import annotations
 
-import os
 from collections.abc import Sequence
-from concurrent.futures import ThreadPoolExecutor
 from functools import cached_property
 from typing import NamedTuple
 
@@ -70,54 +68,31 @@ class Likeness:
 
     def rank(
         self,
-        asked: Sequence[Asked],
+        asked: Asked,
         *,
         k: int,
         depth: int,
         again: int = 0,
-        allowed: Sequence[Bools] | None = None,
-        omit: Sequence[Ints] | None = None,
-        threads: int = 1,
-    ) -> list[Ranking]:
-        """Find the k documents most like what is asked, of each; `omit` is left out of each.
+        allowed: Sequence[Bools | None] | None = None,
+        omit: Ints = _NONE,
+    ) -> tuple[Ranking, Asked]:
+        """Find the k documents most like what is asked, and give what was asked in the end.
 
-        Documents that share nothing with what is asked are no answers. `again` is as in `settle`.
+        Documents that share nothing with what is asked are no answers; `omit` is left out. The
+        mean of the compact halves of the `again` best answers is added to the compact half asked
+        for, which keeps its length, and candidates are ranked once more. Words stay.
         """
         if k < 1:
             raise UsageError(f"k must be at least 1, not {k}")
-        left_out = omit or [_NONE] * len(asked)
         deep = max(depth, 2 * k) if depth else 0
         open_docs = self._open(allowed)
-
-        def one(i: int) -> Ranking:
-            if not again:
-                return self._rank(asked[i], k, deep, open_docs, left_out[i])
-            return self._rank_again(asked[i], again, k, deep, open_docs, left_out[i])[0]
-
-        if threads == 1 or len(asked) < 2:
-            return [one(i) for i in range(len(asked))]
-        with ThreadPoolExecutor(threads or os.cpu_count() or 1) as pool:
-            return list(pool.map(one, range(len(asked))))
-
-    def settle(
-        self,
-        asked: Asked,
-        *,
-        again: int,
-        depth: int,
-        k: int = 10,
-        allowed: Sequence[Bools] | None = None,
-        omit: Ints | None = None,
-    ) -> Asked:
-        """Give what is asked in the end: with the compact halves of the `again` best answers.
-
-        Their mean is added to the compact half asked for, which keeps its length. Words stay.
-        """
         if not again:
-            return asked
-        deep = max(depth, 2 * k) if depth else 0
-        left_out = _NONE if omit is None else omit
-        return self._rank_again(asked, again, k, deep, self._open(allowed), left_out)[1]
+            return self._rank(asked, k, deep, open_docs, omit), asked
+        return self._rank_again(asked, again, k, deep, open_docs, omit)
+
+    def score(self, asked: Asked, docs: Ints) -> Doubles:
+        """Score documents; 0 for those that share nothing with what is asked."""
+        return self._scores(docs, asked, table_of(asked.terms, asked.weights))
 
     def parts(self, asked: Asked, doc: int) -> Parts:
         """Take the score of a document apart."""
@@ -187,14 +162,15 @@ class Likeness:
         order = np.lexsort((docs, -scores))[:k]
         return Ranking(docs[order], scores[order])
 
-    def _open(self, allowed: Sequence[Bools] | None) -> Open:
+    def _open(self, allowed: Sequence[Bools | None] | None) -> Open:
         """Leave out the documents that are deleted, or do not meet a filter."""
         masks: list[Bools | None] = []
         n_open = 0
         for i, segment in enumerate(self.collection.segments):
             mask = None if segment.entry.deleted is None else segment.live
-            if allowed is not None:
-                mask = allowed[i] if mask is None else mask & allowed[i]
+            met = None if allowed is None else allowed[i]
+            if met is not None:
+                mask = met if mask is None else mask & met
             n_open += segment.n_docs if mask is None else int(mask.sum())
             masks.append(mask)
         return Open(masks, n_open / max(self.collection.n_slots, 1))
@@ -215,7 +191,7 @@ class Likeness:
     def _candidates(self, asked: Asked, depth: int, allowed: Open) -> Ints:
         near = _joined([])
         if self.weights.points:
-            near = np.sort(self._vectors.nearest(asked.point, depth, allowed.masks).docs)
+            near = np.sort(self.points.nearest(asked.point, depth, allowed.masks).docs)
         if not self.weights.words:
             return near
         return np.union1d(near, self._having(asked, depth, allowed))
@@ -248,7 +224,7 @@ class Likeness:
         return ranking.docs
 
     @cached_property
-    def _vectors(self) -> VectorSearch:
+    def points(self) -> VectorSearch:
         """The search over compact halves; finders know these as they are stored only."""
         parts = [Coded(lot.codes, lot.scales) for lot in self.view.lots]
         finders = self.view.halves.finders if self.view.how is How.EVEN else [None] * len(parts)
@@ -269,24 +245,13 @@ class Likeness:
     def _scores(self, docs: Ints, asked: Asked, table: Table) -> Doubles:
         scores = np.zeros(len(docs))
         if self.weights.points:
-            scores += self.weights.points * self._vectors.scores(asked.point, docs)
+            scores += self.weights.points * self.points.scores(asked.point, docs)
         if self.weights.words:
-            for places, rows, i in self._by_segment(docs):
+            for i, places, rows in self.collection.by_segment(docs):
                 part = np.empty(len(rows))
                 score_words(rows, self.view.lots[i].words, table, part)
                 scores[places] += self.weights.words * part
         return scores
-
-    def _by_segment(self, docs: Ints) -> list[tuple[Ints, Ints, int]]:
-        bases = self.collection.bases
-        if len(bases) == 2:
-            return [(np.arange(len(docs)), docs, 0)]
-        owners = np.searchsorted(bases, docs, "right") - 1
-        out = []
-        for i in np.unique(owners).tolist():
-            places = np.flatnonzero(owners == i)
-            out.append((places, docs[places] - bases[i], i))
-        return out
 
 
 def _joined(found: list[Ints]) -> Ints:

@@ -15,7 +15,7 @@ from likewise.models.stored import AnyModel
 from likewise.models.topics import TopicModel
 from likewise.neighbours.finder import gather
 from likewise.neighbours.index import Nearest, Neighbours, blocks, each
-from likewise.neighbours.kernels import keep_nearest
+from likewise.neighbours.kernels import keep_nearest, score_pairs
 from likewise.neighbours.metrics import Metric, absent, as_rows, embed
 from likewise.neighbours.vectors import VectorSearch
 
@@ -32,10 +32,14 @@ class NearestDocs(Protocol):
         vectors: Floats,
         k: int,
         *,
-        allowed: Sequence[Bools] | None = None,
+        allowed: Sequence[Bools | None] | None = None,
         threads: int = 1,
     ) -> Nearest:
         """Find the k documents nearest to each vector; their numbers are those of documents."""
+        ...
+
+    def distances(self, vector: Floats, docs: Ints) -> Floats:
+        """Give distances with the bits of a search; infinite ones of what has no place."""
         ...
 
 
@@ -49,23 +53,46 @@ def default_metric(model: AnyModel) -> str:
 
 @dataclass(frozen=True)
 class BuiltIndex:
-    """An index of vectors; vector i is that of document `docs[i]`."""
+    """An index of vectors; vector i is that of document `docs[i]`, which ascend.
+
+    `bases` are the first documents of segments.
+    """
 
     neighbours: Neighbours
     docs: Ints
+    bases: Ints
 
     def nearest(
         self,
         vectors: Floats,
         k: int,
         *,
-        allowed: Sequence[Bools] | None = None,
+        allowed: Sequence[Bools | None] | None = None,
         threads: int = 1,
     ) -> Nearest:
         """Find the k documents nearest to each vector, as far as the index knows."""
-        mask = None if allowed is None else np.concatenate([*allowed])[self.docs]
+        mask = None if allowed is None else self._inside(allowed)
         found = self.neighbours.nearest(vectors, k, allowed=mask, threads=threads)
         return Nearest(np.append(self.docs, -1)[found.numbers], found.distances)
+
+    def distances(self, vector: Floats, docs: Ints) -> Floats:
+        """Give distances from the points of the index."""
+        out = np.full(len(docs), np.inf, np.float32)
+        numbers = np.searchsorted(self.docs, docs)
+        there = np.append(self.docs, -1)[numbers] == docs
+        there[there] &= ~self.neighbours.gone[numbers[there]]
+        points = self.neighbours.points(numbers[there])
+        out[there] = _distances(self.neighbours.metric, vector, points)
+        return out
+
+    def _inside(self, allowed: Sequence[Bools | None]) -> Bools:
+        owners = np.searchsorted(self.bases, self.docs, "right") - 1
+        inside = np.ones(len(self.docs), np.bool_)
+        for i, mask in enumerate(allowed):
+            if mask is not None:
+                mine = owners == i
+                inside[mine] = mask[self.docs[mine] - self.bases[i]]
+        return inside
 
 
 class StoredVectors:
@@ -86,7 +113,7 @@ class StoredVectors:
         vectors: Floats,
         k: int,
         *,
-        allowed: Sequence[Bools] | None = None,
+        allowed: Sequence[Bools | None] | None = None,
         threads: int = 1,
     ) -> Nearest:
         """Find the k documents nearest to each vector, as far as finders of segments know."""
@@ -110,6 +137,17 @@ class StoredVectors:
             numbers[there] = np.concatenate([one.numbers for one in found])
             distances[there] = np.concatenate([one.distances for one in found])
         return Nearest(numbers, distances)
+
+    def distances(self, vector: Floats, docs: Ints) -> Floats:
+        """Give distances from vectors as they are stored."""
+        out = np.empty(len(docs), np.float32)
+        for first in range(0, len(docs), _DOCS_AT_ONCE):
+            block = slice(first, first + _DOCS_AT_ONCE)
+            rows = self._halves.coordinates(docs[block])
+            points = embed(self._metric, rows, query=True)
+            out[block] = _distances(self._metric, vector, points)
+            out[block][absent(self._metric, rows)] = np.inf
+        return out
 
     def _scored(self, queries: Floats, docs: Ints, candidates: Sequence[Ints], k: int) -> Nearest:
         """Give the k nearest of each query, whose candidates are places in `docs`, ascending."""
@@ -157,11 +195,11 @@ class StoredVectors:
             masks.append(None if mask.all() else mask)
         return masks
 
-    def _open(self, allowed: Sequence[Bools] | None) -> list[Bools | None]:
+    def _open(self, allowed: Sequence[Bools | None] | None) -> list[Bools | None]:
         if allowed is None:
             return self._placed
         return [
-            other if mask is None else mask & other
+            other if mask is None else mask if other is None else mask & other
             for mask, other in zip(self._placed, allowed, strict=True)
         ]
 
@@ -173,3 +211,13 @@ class StoredVectors:
         ]
         found = (mine + base for mine, base in zip(rows, bases[:-1], strict=True))
         return np.concatenate([np.empty(0, np.int64), *found])
+
+
+def _distances(metric: Metric, vector: Floats, points: Floats) -> Floats:
+    """Give the distances of points to a vector, which may have no place itself."""
+    query = embed(metric, as_rows(vector), query=True)
+    out = np.full((1, len(points)), np.inf, np.float32)
+    if query.any() or not metric.rootless:
+        score_pairs(metric.form, np.float32(metric.scale), query, points, 0, out)
+    distances: Floats = out[0]
+    return distances

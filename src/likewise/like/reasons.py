@@ -28,13 +28,13 @@ from likewise.like.passages import (
     find_sentences,
     find_stretches,
 )
-from likewise.like.question import AGAINST, Question
 from likewise.like.view import Asked
 from likewise.models.reading import relevant_rows
 from likewise.models.subspace import Subspace
 from likewise.models.surfaces import readable_terms, surface_words
 from likewise.models.topics import TopicModel
-from likewise.retrieve.explain import Part
+from likewise.records import Part
+from likewise.retrieve.question import AGAINST, Question
 
 # What halves of a score are called, and parts that no word stands for.
 RELATED, OWN = "related words", "own words"
@@ -111,9 +111,12 @@ class Reasons:
         """Give the parts of each half that there is under its name, the largest first."""
         spoken = any(term.term for term in self.terms)
         halves = [
-            ("topics", [Part(name_of(topic), topic.score) for topic in self.topics]),
-            (RELATED if spoken else VECTORS, [Part(_related(t), t.score) for t in self.terms]),
-            (OWN, [Part(word.word, word.score) for word in self.own]),
+            ("topics", [Part("topic", name_of(topic), topic.score) for topic in self.topics]),
+            (
+                RELATED if spoken else VECTORS,
+                [Part("word" if t.term else "rest", _related(t), t.score) for t in self.terms],
+            ),
+            (OWN, [Part("word", word.word, word.score) for word in self.own]),
         ]
         return [(name, _sorted(parts)) for name, parts in halves if parts]
 
@@ -143,15 +146,7 @@ def _related(term: TermReason) -> str:
 
 
 def _sorted(parts: list[Part]) -> list[Part]:
-    return sorted(parts, key=lambda part: (-abs(part.score), part.term))
-
-
-def reasons(
-    likeness: Likeness, question: Question, asked: Asked, doc: int, *, text: str = ""
-) -> Reasons:
-    """Say why one document is like what was asked; for several use a `Reasoner`."""
-    [found] = Reasoner(likeness).explain(question, asked, [doc], text=text)
-    return found
+    return sorted(parts, key=lambda part: (-abs(part.score), part.name))
 
 
 class Reasoner:

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from likewise.collection.snapshot import Snapshot
-from likewise.compiled import Bools, Floats, Ints
+from likewise.compiled import Bools, Doubles, Floats, Ints
 from likewise.errors import UsageError
 from likewise.like.nearest import BuiltIndex, NearestDocs, StoredVectors, default_metric
 from likewise.like.store import StoredHalves
@@ -26,8 +26,8 @@ from likewise.neighbours.coded import decode
 from likewise.neighbours.finder import Method
 from likewise.neighbours.index import Nearest, build_neighbours, read_method
 from likewise.neighbours.metrics import Metric, embed, read_metric, similarity, similarity_parts
-from likewise.records import Ranking
-from likewise.retrieve.explain import Part
+from likewise.records import Part, Ranking
+from likewise.stages.masks import mask_of
 
 _NAMED_BY = 3
 
@@ -67,20 +67,30 @@ class Space:
         vectors: Floats,
         k: int,
         *,
-        allowed: Sequence[Bools] | None = None,
+        allowed: Sequence[Bools | None] | None = None,
+        omit: Ints | None = None,
         threads: int = 1,
     ) -> list[Ranking]:
-        """Rank the documents nearest to vectors, by similarity (`metrics.similarity`)."""
-        found = self._nearest(vectors, min(k, self.collection.n_docs), allowed, threads)
+        """Rank the documents nearest to vectors, by similarity (`metrics.similarity`).
+
+        `omit` has for each vector the document that it is of, which is left out (-1: none).
+        """
+        own = np.full(len(vectors), -1) if omit is None else omit
+        k = min(k, self.collection.n_docs)
+        found = self._nearest(vectors, k + bool((own >= 0).any()), allowed, threads)
         return [
-            self._ranking(docs, distances)
-            for docs, distances in zip(found.numbers, found.distances, strict=True)
+            self._ranking(docs[docs != doc], distances[docs != doc]).cut(k)
+            for docs, distances, doc in zip(found.numbers, found.distances, own, strict=True)
         ]
 
-    def rank_near_doc(self, doc: int, k: int) -> Ranking:
-        """Rank the documents nearest to one of the collection, which is left out."""
-        found = self.nearest_to(np.array([doc]), k)
-        return self._ranking(found.numbers[0], found.distances[0])
+    def score(self, vector: Floats, docs: Ints) -> Doubles:
+        """Give similarities with the bits of a ranking; -inf for what none would have."""
+        live = mask_of(self.collection).holds(docs, self.collection)
+        with _checking(self.halves, self.metric):
+            distances = self.finder.distances(vector, docs)
+        scores = similarity(self.metric, distances)
+        scores[~live | ~np.isfinite(distances)] = -np.inf
+        return scores
 
     def nearest_to(self, docs: Ints, k: int, *, threads: int = 1) -> Nearest:
         """Find the k documents nearest to each of some of the collection; itself is left out."""
@@ -94,12 +104,8 @@ class Space:
             found.distances[~own].reshape(len(docs), k),
         )
 
-    def points(self, docs: Ints) -> Floats:
-        """Give the points of documents in the metric's space, as a query has them."""
-        return embed(self.metric, self.halves.coordinates(docs), query=True)
-
     def _nearest(
-        self, vectors: Floats, k: int, allowed: Sequence[Bools] | None, threads: int
+        self, vectors: Floats, k: int, allowed: Sequence[Bools | None] | None, threads: int
     ) -> Nearest:
         with _checking(self.halves, self.metric):
             return self.finder.nearest(vectors, max(k, 1), allowed=allowed, threads=threads)
@@ -110,20 +116,21 @@ class Space:
         order = np.lexsort((docs, -scores))
         return Ranking(docs[order], scores[order])
 
-    def explain(self, vector: Floats, doc: int) -> list[Part]:
-        """Split the similarity of a vector and a document by topics, the largest part first."""
-        return self._explain(embed(self.metric, vector[None, :], query=True)[0], doc)
+    def explain(self, vector: Floats, docs: Ints) -> list[list[Part]]:
+        """Split the similarities of a vector and documents by topics, the largest part first."""
+        [query] = embed(self.metric, vector[None, :], query=True)
+        points = embed(self.metric, self.halves.coordinates(docs), query=True)
+        return [self._explain(query, point) for point in points]
 
-    def explain_docs(self, doc: int, other: int) -> list[Part]:
-        """Split the similarity of two documents by topics, the largest part first."""
-        return self._explain(self.points(np.array([doc]))[0], other)
-
-    def _explain(self, query: Floats, doc: int) -> list[Part]:
-        point = self.points(np.array([doc]))[0]
+    def _explain(self, query: Floats, point: Floats) -> list[Part]:
         parts = similarity_parts(self.metric, point, query)[: self.model.n_topics]
         order = np.argsort(-np.abs(parts), kind="stable")
         used = order[np.abs(parts[order]) > 0]
-        return [Part(self._name(int(t)), float(parts[t])) for t in used]
+        return [Part(self._kind, self._name(int(t)), float(parts[t])) for t in used]
+
+    @property
+    def _kind(self) -> str:
+        return "topic" if isinstance(self.model, TopicModel) else "dimension"
 
     def _name(self, topic: int) -> str:
         if isinstance(self.model, TopicModel) and self.model.labels:
@@ -158,7 +165,7 @@ def open_space(
     with _checking(halves, chosen):
         vectors = halves.coordinates(docs)
         neighbours = build_neighbours(vectors, metric=chosen, method=config, seed=seed)
-    return Space(halves, chosen, BuiltIndex(neighbours, docs))
+    return Space(halves, chosen, BuiltIndex(neighbours, docs, halves.collection.bases))
 
 
 @contextmanager

@@ -110,6 +110,11 @@ def open_halves(collection: Snapshot, name: str | None = None) -> StoredHalves:
     return StoredHalves(collection, model, artifact, artifact.about["words"])
 
 
+def halves_of(collection: Snapshot, name: str = "") -> StoredHalves:
+    """Give the halves by a model of the collection, opened once; "" is its default."""
+    return collection.memo(("halves", name), lambda: open_halves(collection, name or None))
+
+
 def make_halves(
     collection: Snapshot, model: AnyModel, *, words: int = STORED_WORDS, threads: int = 1
 ) -> StoredHalves:

@@ -10,15 +10,13 @@ from typing import Any
 import numpy as np
 
 from likewise.compiled import Doubles
+from likewise.engine.pipeline import Pipeline
 from likewise.evaluate.measures import evaluate
 from likewise.evaluate.trec import Run
 from likewise.expand.reading import read_expander
-from likewise.expand.stage import Expand
 from likewise.reproduce.data import Data, Ready, Watch
 from likewise.retrieve.models import read_model
-from likewise.retrieve.search import Retriever
-from likewise.stages.retrieval import Retrieve
-from likewise.stages.stage import Answered, Stage
+from likewise.stages.stage import Result, Stage
 
 
 @dataclass(frozen=True)
@@ -47,29 +45,26 @@ class Bench:
 
 def search(
     ready: Ready, method: str = "bm25", *, expand: str = "none", k: int = 1000, threads: int = 1
-) -> Stage:
-    """Give a search by words as a stage, expanded or not."""
-    retriever = Retriever(ready.snapshot, read_model(method))
-    last = Retrieve(retriever, k=k, threads=threads)
-    if expand == "none":
-        return last
-    growing = Expand(retriever, read_expander(expand), threads=threads)
-    if growing.how.depth == 0:
-        return growing >> last
-    return Retrieve(retriever, k=growing.how.depth, threads=threads) >> growing >> last
+) -> Pipeline:
+    """Give a search by words as a pipeline, expanded or not."""
+    first = read_model(method)
+    stage: Stage = first
+    if expand != "none":
+        stage = first >> read_expander(expand) >> first
+    return Pipeline(ready.snapshot, stage, k=k, threads=threads)
 
 
-def as_run(ready: Ready, answered: Sequence[Answered], name: str) -> Run:
-    """Turn what a stage gave into a run."""
+def as_run(ready: Ready, results: Sequence[Result], name: str) -> Run:
+    """Turn what a pipeline gave into a run."""
     run = Run(name)
-    for query, ranking in answered:
+    for query, ranking, _ in results:
         ids = ready.snapshot.doc_ids(ranking.docs)
         run.add(query.qid, zip(ids, ranking.scores.tolist(), strict=True))
     return run
 
 
-def measured(ready: Ready, by: Stage | Sequence[Answered], measure: str = "AP") -> Doubles:
-    """Give the measure of each query of a collection, by a stage or by what one gave."""
-    answered = by(ready.queries) if isinstance(by, Stage) else by
-    run = as_run(ready, answered, "run")
+def measured(ready: Ready, by: Pipeline | Sequence[Result], measure: str = "AP") -> Doubles:
+    """Give the measure of each query of a collection, by a pipeline or by what one gave."""
+    results = by(ready.queries) if isinstance(by, Pipeline) else by
+    run = as_run(ready, results, "run")
     return np.asarray(evaluate(run, ready.qrels, measures=measure)[measure])

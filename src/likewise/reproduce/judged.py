@@ -9,6 +9,7 @@ from functools import cached_property
 import numpy as np
 
 from likewise.compiled import Bools, Doubles
+from likewise.engine.pipeline import Pipeline
 from likewise.evaluate.measures import evaluate
 from likewise.evaluate.significance import TOLERANCE
 from likewise.evaluate.trec import Qrels, Run
@@ -19,7 +20,6 @@ from likewise.reproduce.comparing import told_p
 from likewise.reproduce.data import Ready
 from likewise.reproduce.experiment import Row, Table, Value, estimate
 from likewise.reproduce.titles import judged_titles
-from likewise.stages.stage import Stage
 
 NONE, PLAIN = "none", "BM25"
 GAIN, WORST, HURT = "mean gain, %", "worst gain, %", "queries hurt"
@@ -50,7 +50,7 @@ class Judged:
         """Give the answers to the queries as an expander makes them."""
         return self.answered(search(self.ready, expand=str(how), threads=self.threads), str(how))
 
-    def answered(self, stage: Stage, name: str) -> Run:
+    def answered(self, stage: Pipeline, name: str) -> Run:
         """Give the answers of a stage to the queries."""
         return self.counted(as_run(self.ready, stage(self.queries), name))
 

@@ -7,19 +7,22 @@ depends on how the collection is cut into segments.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import ClassVar, NamedTuple, Protocol
+from typing import ClassVar, NamedTuple
 
 import numpy as np
 
-from likewise import notation
+from likewise import notation, registry
 from likewise.collection.postings import bm25_norms
 from likewise.collection.records import get, next_term
 from likewise.collection.segment import Segment
 from likewise.collection.snapshot import Snapshot
 from likewise.compiled import Bytes, Doubles, Floats, Int, Ints, Offsets, kernel
 from likewise.errors import UsageError
+from likewise.stages.stage import Context, Result, Stage
 
+_WORDS = ("bm25", "ql", "ql-jm", "tfidf", "inner")
 BM25_IMPACT, TFIDF_IMPACT, DIRICHLET_IMPACT, JELINEK_MERCER_IMPACT, COUNT_IMPACT = range(5)
 
 
@@ -39,32 +42,43 @@ class TermWeights(NamedTuple):
     factors: Doubles
 
 
-class Model(Protocol):
-    """A way to score: small, frozen, written as `notation` writes it.
+class Model(Stage):
+    """A search by words: small, frozen, written as `notation` writes it.
 
-    `has_own_part`: a score has a part that no term gives; `is_log`: it is a log-probability.
+    `has_own_part`: a score has a part that no term gives.
     """
 
-    notation: ClassVar[str]
     impact: ClassVar[int]
-    has_own_part: ClassVar[bool]
-    is_log: ClassVar[bool]
+    has_own_part: ClassVar[bool] = False
+    log: ClassVar[bool] = False
+
+    def run(self, batch: Sequence[Result], context: Context) -> list[Result]:
+        """Rank documents by the words of each query; earlier rankings are replaced."""
+        from likewise.retrieve.words import search_words
+
+        return search_words(self, batch, context)
+
+    def depth(self, k: int, *, log: bool) -> int:
+        """It reads no ranking."""
+        return 0
 
     def term_weights(self, terms: QueryTerms, n_docs: int, n_tokens: int) -> TermWeights:
         """Weigh the terms of queries."""
-        ...
+        raise UsageError(f"{self} does not say how it weighs terms")
 
     def norms(self, segment: Segment, collection: Snapshot) -> Floats:
         """Give the norm of each document of a segment."""
-        ...
+        norms = self.norms_of(segment.lengths, collection)
+        assert norms is not None
+        return norms
 
     def norms_of(self, lengths: Offsets, collection: Snapshot) -> Floats | None:
         """Give the norms of documents of these lengths; None where length does not tell them."""
-        ...
+        return None
 
 
 @dataclass(frozen=True)
-class BM25:
+class BM25(Model):
     """BM25 as in Lucene (Robertson et al.).
 
     A score is the sum over terms of `q · idf · f / (f + k1 (1 - b + b length/average))`, with
@@ -75,24 +89,15 @@ class BM25:
     b: float = 0.75
     notation: ClassVar[str] = "bm25"
     impact: ClassVar[int] = BM25_IMPACT
-    has_own_part: ClassVar[bool] = False
-    is_log: ClassVar[bool] = False
 
     def __post_init__(self) -> None:
         if not (0 <= self.k1 < np.inf and 0 <= self.b <= 1):
             raise UsageError(f"bm25 needs k1 ≥ 0 and b from 0 to 1, not k1={self.k1}, b={self.b}")
 
-    def __str__(self) -> str:
-        return notation.write(self)
-
     def term_weights(self, terms: QueryTerms, n_docs: int, n_tokens: int) -> TermWeights:
         """Weigh by the inverse document frequency."""
         rarity = bm25_idf(n_docs, terms.doc_freqs)
         return TermWeights(terms.weights * rarity, np.ones(len(rarity)))
-
-    def norms(self, segment: Segment, collection: Snapshot) -> Floats:
-        """Give `k1 (1 - b + b length/average)`."""
-        return self.norms_of(segment.lengths, collection)
 
     def norms_of(self, lengths: Offsets, collection: Snapshot) -> Floats:
         """Give `k1 (1 - b + b length/average)`."""
@@ -100,7 +105,7 @@ class BM25:
 
 
 @dataclass(frozen=True)
-class QueryLikelihood:
+class QueryLikelihood(Model):
     """Query likelihood (Ponte, Croft; Zhai, Lafferty), with Dirichlet smoothing.
 
     A score is the logarithm of the query's probability under the document's model over that
@@ -112,22 +117,15 @@ class QueryLikelihood:
     notation: ClassVar[str] = "ql"
     impact: ClassVar[int] = DIRICHLET_IMPACT
     has_own_part: ClassVar[bool] = True
-    is_log: ClassVar[bool] = True
+    log: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
         if not 0 < self.mu < np.inf:
             raise UsageError(f"ql needs mu > 0, not mu={self.mu}")
 
-    def __str__(self) -> str:
-        return notation.write(self)
-
     def term_weights(self, terms: QueryTerms, n_docs: int, n_tokens: int) -> TermWeights:
         """Weigh by the query, with `1 / (mu p)` within."""
         return TermWeights(terms.weights, np.divide(n_tokens / self.mu, terms.term_freqs))
-
-    def norms(self, segment: Segment, collection: Snapshot) -> Floats:
-        """Give `ln(mu / (mu + length))`."""
-        return self.norms_of(segment.lengths, collection)
 
     def norms_of(self, lengths: Offsets, collection: Snapshot) -> Floats:
         """Give `ln(mu / (mu + length))`."""
@@ -135,7 +133,7 @@ class QueryLikelihood:
 
 
 @dataclass(frozen=True)
-class JelinekMercer:
+class JelinekMercer(Model):
     """Query likelihood with Jelinek-Mercer smoothing (Zhai, Lafferty).
 
     A score is the logarithm of the query's probability under the document's model over that
@@ -145,24 +143,16 @@ class JelinekMercer:
     lam: float = 0.5
     notation: ClassVar[str] = "ql-jm"
     impact: ClassVar[int] = JELINEK_MERCER_IMPACT
-    has_own_part: ClassVar[bool] = False
-    is_log: ClassVar[bool] = True
+    log: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
         if not 0 < self.lam < 1:
             raise UsageError(f"ql-jm needs lam between 0 and 1, not lam={self.lam}")
 
-    def __str__(self) -> str:
-        return notation.write(self)
-
     def term_weights(self, terms: QueryTerms, n_docs: int, n_tokens: int) -> TermWeights:
         """Weigh by the query, with `(1 - lam) / (lam p)` within."""
         odds = (1 - self.lam) / self.lam
         return TermWeights(terms.weights, np.divide(odds * n_tokens, terms.term_freqs))
-
-    def norms(self, segment: Segment, collection: Snapshot) -> Floats:
-        """Give `1 / length`."""
-        return self.norms_of(segment.lengths, collection)
 
     def norms_of(self, lengths: Offsets, collection: Snapshot) -> Floats:
         """Give `1 / length`."""
@@ -170,7 +160,7 @@ class JelinekMercer:
 
 
 @dataclass(frozen=True)
-class TFIDF:
+class TFIDF(Model):
     """The cosine of the query's and the document's TF-IDF vectors.
 
     An entry is `(1 + ln f) ln(1 + N/n)`; a score is from 0 to 1.
@@ -178,11 +168,6 @@ class TFIDF:
 
     notation: ClassVar[str] = "tfidf"
     impact: ClassVar[int] = TFIDF_IMPACT
-    has_own_part: ClassVar[bool] = False
-    is_log: ClassVar[bool] = False
-
-    def __str__(self) -> str:
-        return notation.write(self)
 
     def term_weights(self, terms: QueryTerms, n_docs: int, n_tokens: int) -> TermWeights:
         """Weigh by the normalised query vector, and once more by the document's idf."""
@@ -199,29 +184,17 @@ class TFIDF:
         stream, offsets = segment.records[:2]
         return _one_over_length(stream, offsets, idf(collection.n_docs, doc_freqs))
 
-    def norms_of(self, lengths: Offsets, collection: Snapshot) -> None:
-        """Give nothing: documents of one length have many norms."""
-
 
 @dataclass(frozen=True)
-class InnerProduct:
+class InnerProduct(Model):
     """The inner product of counts, `Σ q f`: what plain LSI smooths."""
 
     notation: ClassVar[str] = "inner"
     impact: ClassVar[int] = COUNT_IMPACT
-    has_own_part: ClassVar[bool] = False
-    is_log: ClassVar[bool] = False
-
-    def __str__(self) -> str:
-        return notation.write(self)
 
     def term_weights(self, terms: QueryTerms, n_docs: int, n_tokens: int) -> TermWeights:
         """Weigh by the query."""
         return TermWeights(terms.weights, np.ones(len(terms.weights)))
-
-    def norms(self, segment: Segment, collection: Snapshot) -> Floats:
-        """Give ones: a document's length does not count."""
-        return self.norms_of(segment.lengths, collection)
 
     def norms_of(self, lengths: Offsets, collection: Snapshot) -> Floats:
         """Give ones: a document's length does not count."""
@@ -257,13 +230,7 @@ def _one_over_length(stream: Bytes, offsets: Offsets, term_idf: Doubles) -> Floa
     return out
 
 
-MODELS: dict[str, type[Model]] = {
-    "bm25": BM25,
-    "ql": QueryLikelihood,
-    "ql-jm": JelinekMercer,
-    "tfidf": TFIDF,
-    "inner": InnerProduct,
-}
+MODELS = registry.Table({name: registry.SEARCHES[name] for name in _WORDS})
 
 
 def read_model(text: str) -> Model:

@@ -45,7 +45,7 @@ class Retriever:
         queries: Sequence[Mapping[str, float]],
         *,
         k: int = 10,
-        allowed: Sequence[Bools] | None = None,
+        allowed: Sequence[Bools | None] | None = None,
         threads: int = 1,
         prune: bool = True,
     ) -> list[Ranking]:
@@ -75,7 +75,7 @@ class Retriever:
         self,
         queries: Sequence[Mapping[str, float]],
         k: int,
-        allowed: Sequence[Bools] | None,
+        allowed: Sequence[Bools | None] | None,
         prune: bool,
     ) -> list[Ranking]:
         bounds, terms, weights, factors, shares = self.weigh(queries)
@@ -89,9 +89,10 @@ class Retriever:
             if segment.n_docs == 0 or len(segment.postings.terms) == 0:
                 continue
             live = segment.mask
-            if allowed is not None:
+            open_here = None if allowed is None else allowed[i]
+            if open_here is not None:
                 live = np.zeros(len(segment.mask), np.bool_)
-                live[: segment.n_docs] = allowed[i] & segment.live
+                live[: segment.n_docs] = open_here & segment.live
             search_batch(
                 segment.postings,
                 (self.model.impact, self._segment_norms(segment)),
@@ -170,11 +171,12 @@ class Retriever:
                 self._table = np.concatenate([self._table, added], axis=1)
             return [self._known[term] for term in terms], self._table
 
-    def norm(self, doc: int) -> np.float32:
-        """Give a document's norm."""
-        owner = int(np.searchsorted(self.collection.bases, doc, "right")) - 1
-        norms = self._segment_norms(self.collection.segments[owner])
-        return np.float32(norms[doc - int(self.collection.bases[owner])])
+    def norms(self, docs: Ints) -> Floats:
+        """Give the norms of documents."""
+        out = np.empty(len(docs), np.float32)
+        for i, places, rows in self.collection.by_segment(docs):
+            out[places] = self._segment_norms(self.collection.segments[i])[rows]
+        return out
 
     def _segment_norms(self, segment: Segment) -> Floats:
         name = segment.entry.id

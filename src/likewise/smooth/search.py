@@ -7,10 +7,19 @@ from functools import cached_property
 
 import numpy as np
 
+from likewise.collection.snapshot import Snapshot
 from likewise.compiled import Bools, Doubles, Ints
+from likewise.models.stored import SMOOTH, find_model
 from likewise.neighbours.vectors import VectorSearch
 from likewise.records import Ranking
-from likewise.smooth.store import StoredRows
+from likewise.smooth.store import StoredRows, open_rows
+from likewise.stages.masks import mask_of
+
+
+def rows_of(snapshot: Snapshot, name: str = "") -> RowSearch:
+    """Give the documents by a kernel model, ready to be searched; "" is the default."""
+    named = find_model(snapshot, name or None, SMOOTH).name
+    return snapshot.memo(("rows", named), lambda: RowSearch(open_rows(snapshot, named)))
 
 
 class RowSearch:
@@ -31,12 +40,15 @@ class RowSearch:
         """Give the inner products of documents' rows with a point."""
         return self._vectors.scores(point, docs)
 
-    def nearest(self, point: Doubles, n: int, *, allowed: Sequence[Bools] | None = None) -> Ranking:
-        """Rank the n documents with the largest inner products; n of 0 is all of them."""
-        live = [segment.live for segment in self.collection.segments]
-        if allowed is not None:
-            live = [mine & open_ for mine, open_ in zip(live, allowed, strict=True)]
-        return self._vectors.nearest(point, n, live)
+    def nearest(
+        self, point: Doubles, n: int, *, masks: Sequence[Bools | None] | None = None
+    ) -> Ranking:
+        """Rank the n documents with the largest inner products; n of 0 is all of them.
+
+        Without masks all live documents may be answers.
+        """
+        open_docs = mask_of(self.collection).segments if masks is None else masks
+        return self._vectors.nearest(point, n, open_docs)
 
     @cached_property
     def _vectors(self) -> VectorSearch:

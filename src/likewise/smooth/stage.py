@@ -12,24 +12,22 @@ them, count from the lowest that was ranked.
 
 from __future__ import annotations
 
-import os
 from collections.abc import Sequence
-from concurrent.futures import ThreadPoolExecutor
-from contextlib import suppress
 from dataclasses import dataclass
+from functools import cached_property
 from numbers import Integral, Real
-from typing import ClassVar, NamedTuple
+from typing import ClassVar
 
 import numpy as np
 
 from likewise import notation
 from likewise.compiled import Bools, Doubles, Ints
 from likewise.errors import UsageError
-from likewise.records import Query, Ranking
-from likewise.retrieve.explain import Part
-from likewise.smooth.search import RowSearch
-from likewise.stages.fusion import Fuse
-from likewise.stages.stage import Answered, Chain, Stage
+from likewise.records import Explanation, Part, Ranking, explanation
+from likewise.retrieve.question import docs_in_hand
+from likewise.smooth.search import RowSearch, rows_of
+from likewise.stages.masks import Mask
+from likewise.stages.stage import Context, Result, Scorer, Stage
 
 BY, SCALES = ("rank", "score"), ("max", "raw")
 # So many of the documents that are most like the first are scored by both parts, beside all that
@@ -42,13 +40,17 @@ AS_RANKED, LOWEST = "(as ranked before)", "(lowest score)"
 
 
 @dataclass(frozen=True)
-class Smoothing:
-    """How a ranking is smoothed.
+class Smoothing(Stage):
+    """Smooth rankings by a kernel model of the documents.
 
     `docs` is the paper's z, how many of the first documents count (0: all that were ranked, which
-    goes with k), and `share` its λ; `model` is the kernel model, "" the one called "klsa", else the
-    one fitted last. The paper's own is
+    goes with k), and `share` its λ; `model` is the kernel model, "" the collection's default. So
+    many `candidates` are looked for among the documents that are most like the first, beside all
+    that were ranked (0: all documents). The paper's own is
     `klsa(docs=1,share=0.9,by=score,scale=raw)`.
+
+    Documents that were not ranked are scored by what made the ranking, or where nothing tells how
+    it was made count nothing by it; what neither part knows is no answer.
     """
 
     docs: int = 20
@@ -56,20 +58,50 @@ class Smoothing:
     by: str = "rank"
     scale: str = "max"
     model: str = ""
+    candidates: int = DEPTH
     notation: ClassVar[str] = "klsa"
+    log: ClassVar[bool] = False
 
     def __post_init__(self) -> None:
-        whole = isinstance(self.docs, Integral) and not isinstance(self.docs, bool)
-        if not whole or self.docs < 0:
-            raise UsageError(f"klsa needs docs of 0 (all) or more, not {self.docs!r}")
+        for name, value in (("docs", self.docs), ("candidates", self.candidates)):
+            whole = isinstance(value, Integral) and not isinstance(value, bool)
+            if not whole or value < 0:
+                raise UsageError(f"klsa needs {name} of 0 (all) or more, not {value!r}")
         if not isinstance(self.share, Real) or not 0 <= self.share <= 1:
             raise UsageError(f"klsa needs share from 0 (as it was) to 1, not {self.share}")
         for name, value, known in (("by", self.by, BY), ("scale", self.scale, SCALES)):
             if value not in known:
                 raise UsageError(f"klsa: {name} is one of {', '.join(known)}, not {value!r}")
 
-    def __str__(self) -> str:
-        return notation.write(self)
+    def run(self, batch: Sequence[Result], context: Context) -> list[Result]:
+        """Smooth each ranking."""
+        if not context.k:
+            return [Result(result.query) for result in batch]
+        rows = rows_of(context.snapshot, self.model)
+        return context.map(lambda result: self.smooth(result, rows, context), batch)
+
+    def depth(self, k: int, *, log: bool) -> int:
+        """Deep enough for the floor of logarithms, and for the best by both parts."""
+        return 0 if k == 0 else max(k, FLOOR_DEPTH if log else DEPTH)
+
+    def smooth(self, result: Result, rows: RowSearch, context: Context) -> Result:
+        """Smooth a ranking by the rows of documents."""
+        context.check()
+        query, ranking, scorer = result
+        log = scorer is not None and scorer.log
+        own = docs_in_hand(query, context.snapshot)
+        mask = context.mask(query.filter).without(own, context.snapshot)
+        ranking = _open(ranking.cut(self.depth(context.k, log=log)), mask, context)
+        if not len(ranking.docs):
+            return Result(query)
+        spread = Spread(self, ranking, scorer, rows, context.k, mask)
+        return Result(query, spread.rank(context.k), spread)
+
+
+def _open(ranking: Ranking, mask: Mask, context: Context) -> Ranking:
+    """Leave out what is no answer: nothing is like it."""
+    inside = mask.holds(ranking.docs, context.snapshot)
+    return ranking if inside.all() else Ranking(ranking.docs[inside], ranking.scores[inside])
 
 
 def read_smoothing(how: str | Smoothing) -> Smoothing:
@@ -79,222 +111,147 @@ def read_smoothing(how: str | Smoothing) -> Smoothing:
     return notation.read(how, {Smoothing.notation: Smoothing}, what="smoothing")
 
 
-class _Smoothed(Ranking):
-    """A ranking that was smoothed; `before` is the one that an earlier smoothing was given."""
+@dataclass(frozen=True)
+class SmoothWith(Stage):
+    """Smooth by rows that need not be stored with the collection."""
 
-    before: Ranking | None = None
+    rows: RowSearch
+    how: Smoothing = Smoothing()
+    log: ClassVar[bool] = False
+
+    def run(self, batch: Sequence[Result], context: Context) -> list[Result]:
+        """Smooth each ranking."""
+        return context.map(lambda result: self.how.smooth(result, self.rows, context), batch)
+
+    def depth(self, k: int, *, log: bool) -> int:
+        """As deep as the smoothing looks."""
+        return self.how.depth(k, log=log)
+
+    def __str__(self) -> str:
+        return str(self.how)
 
 
-class _Spread(NamedTuple):
-    """What a ranking gives to documents that are like its first ones.
+class Spread:
+    """What a ranking gives to documents that are like its first ones, and so their scores.
 
     `first` are those documents, with `weights`. A score s counts as `(s - floor) / top`. `point`
-    is the weighted sum of their rows; it gives `docs`, which are those that can be answers, `like`,
-    of which `most` is the largest.
+    is the weighted sum of their rows; `docs` are those that can be answers, and `most` is the
+    largest that any of them has by the point.
     """
 
-    ranking: Ranking
-    first: Ints
-    weights: Doubles
-    floor: float
-    top: float
-    point: Doubles
-    docs: Ints
-    like: Doubles
-    most: float
-
-
-class Smooth(Stage):
-    """Smooth rankings by a kernel model of the documents.
-
-    Documents that were not ranked are scored by the stage before, or where it cannot tell count
-    nothing by it; what neither part knows is no answer. `deep` 0 scores every document by both
-    parts: the reference. Without `allowed` the filter of the stage before holds.
-    """
+    log = False
+    searches = None
 
     def __init__(
         self,
-        search: RowSearch,
-        how: Smoothing = Smoothing(),
-        *,
-        k: int = 1000,
-        deep: int = DEPTH,
-        allowed: Sequence[Bools] | None = None,
-        threads: int = 1,
-        before: Stage | None = None,
+        how: Smoothing,
+        ranking: Ranking,
+        before: Scorer | None,
+        rows: RowSearch,
+        k: int,
+        mask: Mask,
     ) -> None:
-        if k < 1 or min(deep, threads) < 0:
-            raise UsageError(
-                f"klsa needs k of 1 or more, deep and threads of 0 (all) or more, not k={k}, "
-                f"deep={deep}, threads={threads}"
-            )
-        self.search = search
-        self.how = how
-        self.k = k
-        self.deep = deep
-        self.allowed = allowed
-        self._threads = threads
-        self._before = before
-
-    def after(self, before: Stage) -> Smooth:
-        """Know what comes before: it scores what it did not rank, and explains its part."""
-        return Smooth(
-            self.search,
-            self.how,
-            k=self.k,
-            deep=self.deep,
-            allowed=_filter_of(before) if self.allowed is None else self.allowed,
-            threads=self._threads,
-            before=before,
-        )
-
-    def apply(self, batch: Sequence[Answered]) -> list[Answered]:
-        """Smooth each ranking; the queries remember it as it was."""
-        threads = min(self._threads or os.cpu_count() or 1, len(batch))
-        if threads < 2:
-            return [self._smooth(answered) for answered in batch]
-        with ThreadPoolExecutor(threads) as pool:
-            return list(pool.map(self._smooth, batch))
-
-    def score(self, query: Query, docs: Ints) -> Doubles | None:
-        """Score documents whether or not they were ranked; None for a query not smoothed here."""
-        spread = self._spread(query.ranked)
-        if spread is None:
-            return None
-        like = self.search.scores(spread.point, docs)
-        return self._mixed(spread, self._scores(_earlier(query), spread, docs), like)
-
-    def explain(self, query: Query, doc: int) -> list[Part]:
-        """Split a score by what the stage before gave it, and by the documents that are like it."""
-        spread = self._spread(query.ranked)
-        if spread is None:
-            return []
-        share, kept = self._shares(spread)
-        [row] = self.search.stored.of(np.array([doc])).astype(np.float64)
-        like = self.search.stored.of(spread.first).astype(np.float64) @ row
-        parts = [
-            Part(f"like {doc_id}", part)
-            for doc_id, part in zip(
-                self.search.collection.doc_ids(spread.first),
-                (like * spread.weights * share).tolist(),
-                strict=True,
-            )
-        ]
-        [score] = self._scores(_earlier(query), spread, np.array([doc])).tolist()
-        # What counts as nothing has no parts: the stage before may have given it less.
-        if score > spread.floor:
-            before = self._parts_before(_earlier(query), doc, score)
-            parts += [Part(name, part * kept) for name, part in before]
-            parts.append(Part(LOWEST, -spread.floor * kept))
-        parts = [part for part in parts if part.score]
-        return sorted(parts, key=lambda part: (-abs(part.score), part.term))
-
-    def __repr__(self) -> str:
-        return str(self.how)
-
-    def _smooth(self, answered: Answered) -> Answered:
-        query, ranking = answered
-        smoothed = _Smoothed(*ranking)
-        smoothed.before = query.ranked
-        after = query._replace(ranked=smoothed)
-        spread = self._spread(ranking)
-        if spread is None:
-            return Answered(after, Ranking(ranking.docs[:0], ranking.scores[:0]))
-        docs = spread.docs
-        before = self._scores(query, spread, docs)
-        known = (before > spread.floor) | (spread.like != 0) | np.isin(docs, spread.ranking.docs)
-        scores = self._mixed(spread, before, spread.like)
-        order = np.lexsort((docs, -scores))
-        order = order[known[order]][: self.k]
-        return Answered(after, Ranking(docs[order], scores[order]))
-
-    def _spread(self, ranking: Ranking | None) -> _Spread | None:
-        """Spread the weights of the first documents; None where none are left to spread from."""
-        ranking = None if ranking is None else self._open(ranking)
-        if ranking is None or not len(ranking.docs):
-            return None
         scores = ranking.scores.astype(np.float64)
         if not np.isfinite(scores).all():
-            raise UsageError(f"{self} smooths finite scores only, and the stage before gave others")
-        floor = min(float(scores[:FLOOR_DEPTH].min()), 0.0)
-        if float(scores.max()) == floor:
+            raise UsageError(f"{how} smooths finite scores only, and the stage before gave others")
+        self.how, self.ranking, self.before, self.rows = how, ranking, before, rows
+        self.floor = min(float(scores[:FLOOR_DEPTH].min()), 0.0)
+        if float(scores.max()) == self.floor:
             # All are as low as the lowest, and yet they were ranked: each counts one.
-            floor -= 1.0
-        n = min(self.how.docs or len(scores), len(scores))
-        weights = scores[:n] - floor
-        if self.how.by == "rank":
-            weights = weights[0] / np.arange(1, n + 1)
-        first, docs = ranking.docs[:n], ranking.docs
-        point = self.search.point(first, weights)
-        if self.how.share:
-            n = max(self.deep, self.k) if self.deep else 0
-            docs = np.union1d(docs, self.search.nearest(point, n, allowed=self.allowed).docs)
-        else:
-            docs = np.sort(docs)
-        like = self.search.scores(point, docs)
-        top, most = float(scores.max()) - floor, float(like.max(initial=0.0))
-        return _Spread(ranking, first, weights, floor, top, point, docs, like, most)
+            self.floor -= 1.0
+        n = min(how.docs or len(scores), len(scores))
+        self.weights = scores[:n] - self.floor
+        if how.by == "rank":
+            self.weights = self.weights[0] / np.arange(1, n + 1)
+        self.first = ranking.docs[:n]
+        self.point = rows.point(self.first, self.weights)
+        self.docs = np.sort(ranking.docs)
+        if how.share:
+            n = max(how.candidates, k) if how.candidates else 0
+            self.docs = np.union1d(self.docs, rows.nearest(self.point, n, masks=mask.segments).docs)
+        self._like = rows.scores(self.point, self.docs)
+        self.top = float(scores.max()) - self.floor
+        self.most = float(self._like.max(initial=0.0))
 
-    def _open(self, ranking: Ranking) -> Ranking:
-        """Leave out what is deleted, or not allowed: it is no answer, and nothing is like it."""
-        collection, docs = self.search.collection, ranking.docs
-        inside = np.empty(len(docs), np.bool_)
-        owners = np.searchsorted(collection.bases, docs, "right") - 1
-        for i in np.unique(owners).tolist():
-            mine = np.flatnonzero(owners == i)
-            local = docs[mine] - collection.bases[i]
-            inside[mine] = collection.segments[i].live[local]
-            if self.allowed is not None:
-                inside[mine] &= self.allowed[i][local]
-        return ranking if inside.all() else Ranking(ranking.docs[inside], ranking.scores[inside])
+    def rank(self, k: int) -> Ranking:
+        """Rank what either part knows."""
+        docs = self.docs
+        before = self._before(docs)
+        known = (before > self.floor) | (self._like != 0) | np.isin(docs, self.ranking.docs)
+        scores = self._mixed(before, self._like)
+        order = np.lexsort((docs, -scores))
+        order = order[known[order]][:k]
+        return Ranking(docs[order], scores[order])
 
-    def _shares(self, spread: _Spread) -> tuple[float, float]:
-        """Give what likeness and the score as it was are multiplied by."""
+    def score(self, docs: Ints) -> Doubles:
+        """Score documents, whether or not they were ranked."""
+        return self._scored(docs, self._before(docs))
+
+    def _scored(self, docs: Ints, before: Doubles) -> Doubles:
+        like = self.rows.scores(self.point, docs)
+        scores = self._mixed(before, like)
+        known = (before > self.floor) | (like != 0) | np.isin(docs, self.ranking.docs)
+        scores[~known] = -np.inf
+        return scores
+
+    def explain(self, docs: Ints) -> list[Explanation]:
+        """Split scores by what the stage before gave, and by the documents that are like them."""
+        share, kept = self._shares
+        rows = self.rows.stored.of(docs).astype(np.float64)
+        like = self.rows.stored.of(self.first).astype(np.float64) @ rows.T
+        given = (like * (self.weights * share)[:, None]).T.tolist()
+        names = self.rows.collection.doc_ids(self.first)
+        # Scores are taken of explanations: what was not ranked is not to be searched for.
+        before, told = self._split_before(docs)
+        found = []
+        for i, score in enumerate(self._scored(docs, before).tolist()):
+            parts = [Part("document", *pair) for pair in zip(names, given[i], strict=True)]
+            # What counts as nothing has no parts: the stage before may have given it less.
+            if before[i] > self.floor:
+                parts += [_scaled(part, kept) for part in told[i]]
+                parts.append(Part("rest", LOWEST, -self.floor * kept))
+            found.append(explanation(score, [part for part in parts if part.score]))
+        return found
+
+    @cached_property
+    def _shares(self) -> tuple[float, float]:
+        """What likeness and the score as it was are multiplied by."""
         share, kept = self.how.share, 1 - self.how.share
         if self.how.scale == "max":
-            share, kept = share / (spread.most or 1.0), kept / spread.top
+            share, kept = share / (self.most or 1.0), kept / self.top
         return share, kept
 
-    def _mixed(self, spread: _Spread, scores: Doubles, like: Doubles) -> Doubles:
-        share, kept = self._shares(spread)
-        return share * like + kept * (scores - spread.floor)
+    def _mixed(self, before: Doubles, like: Doubles) -> Doubles:
+        share, kept = self._shares
+        return share * like + kept * (before - self.floor)
 
-    def _scores(self, query: Query, spread: _Spread, docs: Ints) -> Doubles:
-        """Give the scores that documents had, ranked or not; the query is as it was before."""
-        ranking, floor = spread.ranking, spread.floor
+    def _before(self, docs: Ints) -> Doubles:
+        """Give the scores that documents had, ranked or not."""
+        ranked, scores = self._ranked(docs)
+        if self.before is not None and not ranked.all():
+            scores[~ranked] = np.maximum(self.before.score(docs[~ranked]), self.floor)
+        return scores
+
+    def _ranked(self, docs: Ints) -> tuple[Bools, Doubles]:
+        """Tell which documents were ranked; give the scores that they had, the others the least."""
+        ranking, floor = self.ranking, self.floor
         order = np.argsort(ranking.docs, kind="stable")
         places = np.minimum(np.searchsorted(ranking.docs[order], docs), len(order) - 1)
         ranked = ranking.docs[order[places]] == docs
         scores = np.where(ranked, np.maximum(ranking.scores[order[places]], floor), floor)
-        if self._before is not None and not ranked.all():
-            told = self._before.score(query, docs[~ranked])
-            if told is not None:
-                scores[~ranked] = np.maximum(told, floor)
-        return scores
+        return ranked, scores
 
-    def _parts_before(self, query: Query, doc: int, score: float) -> list[Part]:
-        """Split what the stage before gave, where it says what its scores are made of."""
-        if self._before is not None:
-            with suppress(UsageError):
-                return self._before.explain(query, doc)
-        return [Part(AS_RANKED, score)]
+    def _split_before(self, docs: Ints) -> tuple[Doubles, list[Sequence[Part]]]:
+        """Give the scores that documents had, with their parts where it is known what made them."""
+        ranked, scores = self._ranked(docs)
+        if self.before is None:
+            return scores, [[Part("rest", AS_RANKED, score)] for score in scores.tolist()]
+        told = self.before.explain(docs)
+        given = np.maximum([one.score for one in told], self.floor)
+        return np.where(ranked, scores, given), [one.parts for one in told]
 
 
-def _earlier(query: Query) -> Query:
-    """Give a query as it was before it was smoothed."""
-    return query._replace(ranked=getattr(query.ranked, "before", None))
-
-
-def _filter_of(stage: Stage) -> Sequence[Bools] | None:
-    """Give the filter of the last search of a stage; of fused ones what any lets through."""
-    for part in reversed(stage.stages if isinstance(stage, Chain) else (stage,)):
-        if isinstance(part, Fuse):
-            filters = [_filter_of(one) for one in part.stages]
-            given = [one for one in filters if one is not None]
-            if len(given) < len(filters):
-                return None
-            return [np.logical_or.reduce(masks) for masks in zip(*given, strict=True)]
-        if hasattr(part, "allowed"):
-            found: Sequence[Bools] | None = part.allowed
-            return found
-    return None
+def _scaled(part: Part, by: float) -> Part:
+    return part._replace(
+        score=part.score * by, parts=tuple(_scaled(inner, by) for inner in part.parts)
+    )

@@ -8,14 +8,17 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
-from typing import Any
+from dataclasses import dataclass, replace
+from functools import reduce
+from operator import or_
+from typing import Any, ClassVar
 
 import numpy as np
 
 from likewise.compiled import Doubles, Ints
 from likewise.errors import UsageError
-from likewise.records import Ranking
-from likewise.stages.stage import NOTHING, Answered, Stage
+from likewise.records import EMPTY, Explanation, Part, Ranking, explanation
+from likewise.stages.stage import DEPTH, Chain, Context, Result, Stage, as_stage
 
 RECIPROCAL_RANK_CONSTANT = 60
 
@@ -77,7 +80,7 @@ def fuse_rankings(
         if weight > 0 and len(ranking.docs)
     ]
     if not lists:
-        return NOTHING
+        return EMPTY
     docs = np.concatenate([ranking.docs for ranking, _ in lists])
     scores = np.concatenate([score(ranking) * weight for ranking, weight in lists])
     # A document's scores are added from the lowest up: added list by list, two documents with the
@@ -93,59 +96,157 @@ def fuse_rankings(
     return Ranking(docs[order], fused[order])
 
 
+@dataclass(frozen=True)
 class Fuse(Stage):
-    """Send the queries through several stages and fuse what they give."""
+    """Send the queries through several stages and fuse what they give.
 
-    def __init__(
-        self,
+    Each gives `list_depth` documents, whatever is asked for, so that normalised scores do not hang
+    on k. An answer may be of any stage: its filter is what any of theirs lets through.
+    """
+
+    stages: tuple[Stage, ...]
+    method: str = "sum"
+    normalise: str = "score"
+    weights: tuple[float, ...] = ()
+    list_depth: int = DEPTH
+    notation: ClassVar[str] = "fuse"
+    log: ClassVar[bool] = False
+
+    @classmethod
+    def of(
+        cls,
         stages: Sequence[Stage],
         *,
         method: str = "sum",
         normalise: str = "score",
         weights: Sequence[float] | None = None,
-    ) -> None:
+        depth: int = DEPTH,
+    ) -> Fuse:
+        """Fuse stages, after a look at whether that can be meant."""
         if not stages:
             raise UsageError("fusion needs at least one stage")
-        self.weights = check_fusion(
-            len(stages), method=method, normalise=normalise, weights=weights
-        )
-        self.stages = tuple(stages)
-        self.method = method
-        self.normalise = normalise
+        if depth < 1:
+            raise UsageError(f"fusion needs a depth of at least 1, not {depth}")
+        checked = check_fusion(len(stages), method=method, normalise=normalise, weights=weights)
+        return cls(tuple(stages), method, normalise, checked, depth)
 
-    def apply(self, batch: Sequence[Answered]) -> list[Answered]:
-        """Fuse the rankings of each query; the queries stay as they were."""
-        runs = [stage.apply(batch) for stage in self.stages]
+    def run(self, batch: Sequence[Result], context: Context) -> list[Result]:
+        """Fuse the rankings of each query; the queries stay as they were, but for the filter."""
+        inside = replace(context, k=self.list_depth)
+        runs = [Chain(stage.steps).run(batch, inside) for stage in self.stages]
         return [
-            Answered(
-                answered.query,
-                fuse_rankings(
-                    [run[i].ranking for run in runs],
-                    method=self.method,
-                    normalise=self.normalise,
-                    weights=self.weights,
-                ),
-            )
-            for i, answered in enumerate(batch)
+            self._fuse(result, [run[i] for run in runs], context.k)
+            for i, result in enumerate(batch)
         ]
 
-    def __repr__(self) -> str:
-        parts = [*map(repr, self.stages), f"method={self.method!r}"]
+    def depth(self, k: int, *, log: bool) -> int:
+        """As deep as any of the stages reads."""
+        return max(stage.depth(self.list_depth, log=log) for stage in self.stages)
+
+    def _fuse(self, result: Result, found: Sequence[Result], k: int) -> Result:
+        fused = fuse_rankings(
+            [one.ranking for one in found],
+            method=self.method,
+            normalise=self.normalise,
+            weights=self.weights,
+        )
+        either = reduce(or_, (one.query.filter for one in found))
+        query = result.query._replace(filter=either)
+        scorer = _FusedScorer(self, fused, [one.ranking for one in found])
+        return Result(query, fused.cut(k), scorer)
+
+    def __str__(self) -> str:
+        parts = [*map(str, self.stages), f"method={self.method}"]
         if self.normalise != "score":
-            parts.append(f"normalise={self.normalise!r}")
+            parts.append(f"normalise={self.normalise}")
         if any(weight != 1 for weight in self.weights):
-            parts.append(f"weights={list(self.weights)}")
+            parts.append(f"weights={'|'.join(f'{weight:g}' for weight in self.weights)}")
+        if self.list_depth != DEPTH:
+            parts.append(f"depth={self.list_depth}")
         return f"fuse({', '.join(parts)})"
 
 
+class _FusedScorer:
+    """What lists gave to the documents that any of them has."""
+
+    log = False
+    searches = None
+
+    def __init__(self, how: Fuse, fused: Ranking, lists: Sequence[Ranking]) -> None:
+        self._how = how
+        self._fused = fused
+        self._lists = lists
+
+    def score(self, docs: Ints) -> Doubles:
+        """Give fused scores; documents of no list have none."""
+        return _looked_up(self._fused.docs, self._fused.scores, docs)
+
+    def explain(self, docs: Ints) -> list[Explanation]:
+        """Split scores by lists."""
+        how = self._how
+        normalise = reciprocal_rank if how.method == "rrf" else NORMALISATIONS[how.normalise]
+        given = np.stack(
+            [
+                _looked_up(ranking.docs, normalise(ranking) * weight, docs)
+                for ranking, weight in zip(self._lists, how.weights, strict=True)
+            ]
+        )
+        given[np.array(how.weights) == 0] = -np.inf
+        there = np.isfinite(given)
+        n = there.sum(axis=0)
+        parts = np.where(there, given, 0.0)
+        if how.method in ("min", "max"):
+            # The one list that decides has all of the score, the first of several as good.
+            best = given.argmax(axis=0) if how.method == "max" else _least(given)
+            parts = np.where(np.arange(len(given))[:, None] == best, parts, 0.0)
+        elif how.method in ("anz", "mnz"):
+            parts = parts / np.maximum(n, 1) if how.method == "anz" else parts * n
+        names = [str(stage) for stage in how.stages]
+        scores = self.score(docs).tolist()
+        return [
+            explanation(
+                score,
+                [
+                    Part("list", name, float(part))
+                    for name, part, inside in zip(names, parts[:, i], there[:, i], strict=True)
+                    if inside and part
+                ],
+            )
+            for i, score in enumerate(scores)
+        ]
+
+
+def _least(given: Doubles) -> Ints:
+    places: Ints = np.where(np.isfinite(given), given, np.inf).argmin(axis=0)
+    return places
+
+
+def _looked_up(known: Ints, scores: Doubles, docs: Ints) -> Doubles:
+    """Give the scores of documents, -inf for those that are not known."""
+    out = np.full(len(docs), -np.inf)
+    if len(known):
+        order = np.argsort(known, kind="stable")
+        places = order[np.minimum(np.searchsorted(known[order], docs), len(known) - 1)]
+        there = known[places] == docs
+        out[there] = scores[places[there]]
+    return out
+
+
 def fuse(
-    *stages: Stage,
+    *stages: Stage | str,
     method: str = "sum",
     normalise: str = "score",
     weights: Sequence[float] | None = None,
+    depth: int = DEPTH,
 ) -> Fuse:
-    """Fuse stages: `fuse(bm25, ql, method="mnz")`, `fuse(bm25, ql, weights=[1, 0.5])`."""
-    return Fuse(stages, method=method, normalise=normalise, weights=weights)
+    """Fuse stages: `fuse("bm25", "ql", method="mnz")`, `fuse("bm25", "ql", weights=[1, 0.5])`."""
+    return Fuse.of(
+        [as_stage(one) for one in stages],
+        method=method,
+        normalise=normalise,
+        weights=weights,
+        depth=depth,
+    )
 
 
 def check_fusion(

@@ -1,136 +1,291 @@
-"""How do steps make a search? Queries and rankings flow from stage to stage: `bm25 >> cut`."""
+"""How do steps make a search? Results flow from stage to stage: `bm25 >> rm3 >> bm25 >> klsa`.
+
+A stage is a value: it prints as it is written and is bound to no collection. A context brings the
+snapshot. What a stage must know of those before it comes with the data: the filter in the query,
+and in the result the scorer that made its scores.
+"""
 
 from __future__ import annotations
 
+import math
+import os
 from collections.abc import Callable, Iterable, Sequence
-from typing import NamedTuple, cast
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, replace
+from time import monotonic
+from typing import ClassVar, NamedTuple, Protocol, TypeVar, cast
 
-import numpy as np
-
+from likewise import notation
+from likewise.collection.snapshot import Snapshot
 from likewise.compiled import Doubles, Ints
-from likewise.errors import UsageError
-from likewise.records import Query, Ranking
-from likewise.retrieve.explain import Part
+from likewise.errors import DeadlineExceeded, UsageError
+from likewise.records import ALL, EMPTY, Explanation, Filter, Query, Ranking
+from likewise.stages.masks import Mask, mask_of
 
-NOTHING = Ranking(np.empty(0, np.int64), np.empty(0, np.float64))
+# How deep a ranking is read by what does not say how deep it looks.
+DEPTH = 1000
+
+Item = TypeVar("Item")
+Found = TypeVar("Found")
 
 
-class Answered(NamedTuple):
-    """A query and the ranking it has so far (empty before the first retrieval)."""
+class Scorer(Protocol):
+    """Scores any document for one query, and splits any score: what a search leaves behind.
+
+    `log`: scores are logarithms. `searches`: the search by words that made the scores, for
+    stages that search again; None where there is none.
+    """
+
+    @property
+    def log(self) -> bool:
+        """Whether scores are logarithms."""
+        ...
+
+    @property
+    def searches(self) -> Stage | None:
+        """The search by words behind the scores."""
+        ...
+
+    def score(self, docs: Ints) -> Doubles:
+        """Score documents with the bits of the search; -inf for what it would not find."""
+        ...
+
+    def explain(self, docs: Ints) -> list[Explanation]:
+        """Split the scores of documents; never by another search."""
+        ...
+
+
+class Result(NamedTuple):
+    """A query, the ranking it has so far (empty before the first search), and what made it."""
 
     query: Query
-    ranking: Ranking = NOTHING
+    ranking: Ranking = EMPTY
+    scorer: Scorer | None = None
+
+
+@dataclass(frozen=True)
+class Context:
+    """Where stages run: on a snapshot, to give k documents, on so many threads.
+
+    `deadline` is a moment of `time.monotonic`.
+    """
+
+    snapshot: Snapshot
+    k: int = 10
+    threads: int = 1
+    deadline: float = math.inf
+
+    def mask(self, filter: Filter) -> Mask:
+        """Give the documents that may be answers: live ones that the filter lets through."""
+        return mask_of(self.snapshot, filter)
+
+    def check(self) -> None:
+        """Raise where the deadline has passed."""
+        if monotonic() > self.deadline:
+            raise DeadlineExceeded("the search took longer than it was given")
+
+    def map(self, function: Callable[[Item], Found], items: Sequence[Item]) -> list[Found]:
+        """Call a function on each item, in order, on the threads of the context."""
+        threads = min(self.threads or os.cpu_count() or 1, len(items))
+        if threads < 2:
+            return [function(item) for item in items]
+        with ThreadPoolExecutor(threads) as pool:
+            return list(pool.map(function, items))
 
 
 class Stage:
-    """A step of a search; a subclass says in `apply` what it does to queries with rankings."""
+    """A step of a search; subclasses are frozen dataclasses with a `notation`.
 
-    def apply(self, batch: Sequence[Answered]) -> list[Answered]:
-        """Take queries with the rankings so far; give as many, in the same order."""
-        raise UsageError(f"{type(self).__name__} does not say what it does: define apply")
+    `log` tells whether scores are logarithms; None: they are those of the stage before.
+    """
 
-    def after(self, before: Stage) -> Stage:
-        """Give the stage as it is to be after another; most do not mind what comes before them."""
-        return self
+    notation: ClassVar[str] = ""
+    log: ClassVar[bool | None] = None
 
-    def score(self, query: Query, docs: Ints) -> Doubles | None:
-        """Score documents whether or not they were ranked; None for what cannot be told."""
-        return None
+    def run(self, batch: Sequence[Result], context: Context) -> list[Result]:
+        """Take results, give as many in the same order, each with `context.k` documents at most."""
+        raise UsageError(f"{type(self).__name__} does not say what it does: define run")
 
-    def explain(self, query: Query, doc: int) -> list[Part]:
-        """Split the score that the stage gave a document; the query is as the stage left it."""
-        raise UsageError(f"{self!r} does not say what its scores are made of")
+    def depth(self, k: int, *, log: bool) -> int:
+        """How much of the ranking before it is read, to give k; `log`: of logarithms."""
+        return k
 
-    def __call__(self, queries: str | Query | Iterable[str | Query | Answered]) -> list[Answered]:
-        """Run the stage on queries: texts, `Query` records, or the answers of another stage."""
-        alone = isinstance(queries, str | Query)
-        several = cast("Iterable[str | Query | Answered]", [queries] if alone else queries)
-        return self.apply([_answered(query, i) for i, query in enumerate(several, 1)])
+    @property
+    def steps(self) -> tuple[Stage, ...]:
+        """The stages it is made of."""
+        return (self,)
 
-    def __rshift__(self, other: Stage | Callable[[Answered], Answered]) -> Stage:
-        """Send what this stage gives through another, or through a function of one answer."""
-        if not isinstance(other, Stage):
-            if not callable(other):
-                raise UsageError(
-                    f"{other!s} is neither a stage nor a function; an expander becomes a stage by "
-                    "the collection's `expand`"
-                )
-            other = Each(other)
-        chained = _parts(self)
-        for part in _parts(other):
-            chained = (*chained, part.after(Chain(chained) if len(chained) > 1 else chained[0]))
-        return Chain(chained)
+    def __rshift__(self, other: Stage | str | Callable[[Result], Result]) -> Chain:
+        """Send what this stage gives through another, or through a function of one result."""
+        return Chain((*self.steps, *as_stage(other).steps))
+
+    def __str__(self) -> str:
+        return notation.write(self)
 
 
+@dataclass(frozen=True)
 class Chain(Stage):
-    """Stages one after the other."""
+    """Stages one after the other: the only place where stages are run."""
 
-    def __init__(self, stages: Sequence[Stage]) -> None:
-        self.stages = tuple(stages)
+    stages: tuple[Stage, ...]
 
-    def apply(self, batch: Sequence[Answered]) -> list[Answered]:
-        """Run every stage on what the last one gave."""
-        for stage in self.stages:
-            batch = stage.apply(batch)
-        return list(batch)
+    def run(self, batch: Sequence[Result], context: Context) -> list[Result]:
+        """Run every stage on what the last one gave, as deep as the next one reads.
 
-    def score(self, query: Query, docs: Ints) -> Doubles | None:
-        """Score documents by the last stage."""
-        return self.stages[-1].score(query, docs)
+        What a query's filter bars is dropped after each, whatever a stage does.
+        """
+        results = [*batch]
+        for stage, k in zip(self.stages, self._depths(context.k)[1:], strict=True):
+            context.check()
+            found = stage.run(results, replace(context, k=k))
+            if len(found) != len(results):
+                raise UsageError(
+                    f"{stage} gave {len(found)} results for {len(results)} queries: a stage gives "
+                    "one for each, in the same order"
+                )
+            results = [_without_barred(result, context) for result in found]
+        return results
 
-    def explain(self, query: Query, doc: int) -> list[Part]:
-        """Split a score of the last stage."""
-        return self.stages[-1].explain(query, doc)
+    def depth(self, k: int, *, log: bool) -> int:
+        """How much of the ranking before the first stage is read."""
+        return self._depths(k, log=log)[0]
 
-    def __repr__(self) -> str:
-        return " >> ".join(map(repr, self.stages))
+    def _depths(self, k: int, *, log: bool = False) -> list[int]:
+        """Give what each stage reads of the one before, and last what the last one gives."""
+        depths = [k]
+        for i in range(len(self.stages) - 1, -1, -1):
+            known = [stage.log for stage in self.stages[:i] if stage.log is not None]
+            before = known[-1] if known else log
+            depths.append(self.stages[i].depth(depths[-1], log=before))
+        return depths[::-1]
+
+    @property
+    def steps(self) -> tuple[Stage, ...]:
+        """The stages."""
+        return self.stages
+
+    def __str__(self) -> str:
+        return " >> ".join(map(str, self.stages))
 
 
+def _without_barred(result: Result, context: Context) -> Result:
+    mask = context.mask(result.query.filter)
+    if not mask.bars or not len(result.ranking.docs):
+        return result
+    inside = mask.holds(result.ranking.docs, context.snapshot)
+    if inside.all():
+        return result
+    docs, scores = result.ranking
+    return result._replace(ranking=Ranking(docs[inside], scores[inside]))
+
+
+@dataclass(frozen=True)
 class Each(Stage):
-    """A function of one answer, as a stage: to rewrite queries or re-rank."""
+    """A function of one result, as a stage: to rewrite queries or re-rank.
 
-    def __init__(self, function: Callable[[Answered], Answered]) -> None:
-        self.function = function
+    What it does to a ranking nobody can explain: a changed one comes without its scorer.
+    """
 
-    def apply(self, batch: Sequence[Answered]) -> list[Answered]:
+    function: Callable[[Result], Result]
+
+    def run(self, batch: Sequence[Result], context: Context) -> list[Result]:
         """Call the function on each."""
-        return [self.function(answered) for answered in batch]
+        return [self._call(result) for result in batch]
 
-    def __repr__(self) -> str:
+    def _call(self, result: Result) -> Result:
+        found = self.function(result)
+        if not isinstance(found, Result):
+            raise UsageError(f"{self} gave {type(found).__name__}: a stage gives a Result for each")
+        same = found.ranking is result.ranking
+        return found if same else found._replace(scorer=None)
+
+    def depth(self, k: int, *, log: bool) -> int:
+        """It may look as deep as it likes."""
+        return max(k, DEPTH)
+
+    def __str__(self) -> str:
         return getattr(self.function, "__name__", repr(self.function))
 
 
+@dataclass(frozen=True)
 class Cut(Stage):
-    """Keep the k best documents."""
+    """Keep the n best documents."""
 
-    def __init__(self, k: int) -> None:
-        if k < 1:
-            raise UsageError(f"a cut-off must be at least 1, not {k}")
-        self.k = k
+    n: int
+    notation: ClassVar[str] = "cut"
 
-    def apply(self, batch: Sequence[Answered]) -> list[Answered]:
+    def __post_init__(self) -> None:
+        if self.n < 1:
+            raise UsageError(f"a cut-off must be at least 1, not {self.n}")
+
+    def run(self, batch: Sequence[Result], context: Context) -> list[Result]:
         """Cut each ranking."""
+        return [result._replace(ranking=result.ranking.cut(self.n)) for result in batch]
+
+    def depth(self, k: int, *, log: bool) -> int:
+        """No deeper than it leaves."""
+        return min(k, self.n)
+
+    def __str__(self) -> str:
+        return f"cut({self.n})"
+
+
+@dataclass(frozen=True)
+class Where(Stage):
+    """Let only documents through that meet a filter, here and in all stages that follow."""
+
+    filter: Filter = ALL
+    notation: ClassVar[str] = "where"
+
+    def run(self, batch: Sequence[Result], context: Context) -> list[Result]:
+        """Narrow each query's filter; what it bars is dropped where stages are run."""
+        context.mask(self.filter)
         return [
-            Answered(query, Ranking(ranking.docs[: self.k], ranking.scores[: self.k]))
-            for query, ranking in batch
+            result._replace(query=result.query._replace(filter=result.query.filter & self.filter))
+            for result in batch
         ]
 
-    def __repr__(self) -> str:
-        return f"Cut({self.k})"
+    def __str__(self) -> str:
+        return f"where({self.filter})"
 
 
-def text_of(query: Query, stage: Stage) -> str:
-    """Give the text of a query to a stage that has no use for terms."""
-    if query.expansion and not query.expansion.left:
-        raise UsageError(f"{stage!r} compares texts, and has no use for the terms of an expansion")
-    return query.text
+def as_stage(given: Stage | str | Callable[[Result], Result]) -> Stage:
+    """Give a stage: as it is, as it is written, or as a function of one result."""
+    if isinstance(given, Stage):
+        return given
+    if isinstance(given, str):
+        from likewise.stages.reading import read_stage
+
+        return read_stage(given)
+    bound = getattr(given, "stage", None)
+    if isinstance(bound, Stage):
+        raise UsageError(f"{given} is bound to a collection: give it as a stage, {str(bound)!r}")
+    if callable(given) and not isinstance(given, type):
+        return Each(given)
+    raise UsageError(f"{given!r} is neither a stage nor a function of a result")
 
 
-def _answered(query: str | Query | Answered, number: int) -> Answered:
-    if isinstance(query, Answered):
+def as_results(queries: str | Query | Result | Iterable[str | Query | Result]) -> list[Result]:
+    """Take queries as they may be given: texts, records, or results of another stage."""
+    if isinstance(queries, str | Query | Result):
+        return [_as_result(queries, 1)]
+    given = cast("Iterable[str | Query | Result]", queries)
+    return [_as_result(query, number) for number, query in enumerate(given, 1)]
+
+
+def _as_result(query: str | Query | Result, number: int) -> Result:
+    if isinstance(query, Result):
         return query
-    return Answered(Query(str(number), query) if isinstance(query, str) else query)
+    if isinstance(query, str):
+        return Result(Query(str(number), query))
+    if isinstance(query, Query):
+        return Result(query)
+    raise UsageError(f"a query is a text or a Query, not {type(query).__name__}")
 
 
-def _parts(stage: Stage) -> tuple[Stage, ...]:
-    return stage.stages if isinstance(stage, Chain) else (stage,)
+def by_filter(batch: Sequence[Result]) -> list[tuple[Filter, list[int]]]:
+    """Group results by the filters of their queries, for stages that search for many at once."""
+    groups: dict[Filter, list[int]] = {}
+    for i, result in enumerate(batch):
+        groups.setdefault(result.query.filter, []).append(i)
+    return list(groups.items())

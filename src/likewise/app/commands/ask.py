@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 import argparse
-import os
 import sys
 from collections.abc import Iterable, Iterator, Mapping
-from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -15,12 +13,10 @@ from likewise.app.progress import OutOf, Progress
 from likewise.errors import UsageError
 
 if TYPE_CHECKING:
-    from likewise.app.answers import Expanded
     from likewise.app.library import Collection
+    from likewise.engine.answers import Expanded
     from likewise.evaluate import Run
-    from likewise.stages.stage import Answered
-
-_BATCH = 1024
+    from likewise.stages.stage import Result
 
 _DEFAULT = """\
 Where none of --method, --expand and --smooth is named, a query is expanded by robust and its
@@ -179,8 +175,8 @@ def _search(options: argparse.Namespace) -> None:
         method=options.method,
         expand=options.expand,
         smooth=options.smooth,
-        where=options.filter,
-        explained=options.explain,
+        filter=options.filter,
+        explain=options.explain,
     )
     if options.json:
         print_json(answers.to_json())
@@ -217,22 +213,20 @@ def _run(options: argparse.Namespace) -> None:
         return
     queries = read_queries(options.queries, fields=tuple(options.topic_fields.split(",")))
     _see_graph(collection, options)
-    threads = options.threads or os.cpu_count() or 1
-    stage = collection.pipeline(
+    pipeline = collection.pipeline(
         options.method,
         k=options.k,
         expand=options.expand,
         smooth=options.smooth,
-        where=options.filter,
-        threads=threads,
+        filter=options.filter,
+        threads=options.threads,
     )
-    batches = (queries[i : i + _BATCH] for i in range(0, len(queries), _BATCH))
+    name = options.tag or pipeline.name.replace(" ", "")
     grown: dict[str, Expanded] = {}
     with Progress("run", unit="queries", quiet=options.quiet) as progress:
-        answered = _noted(chain.from_iterable(map(stage, batches)), grown)
-        run = collection.as_run(
-            progress.follow(answered, measured=OutOf(len(queries), progress)),
-            name=options.tag or repr(stage).replace(" ", ""),
+        results = _noted(pipeline.results(queries), grown)
+        run = pipeline.as_run(
+            progress.follow(results, measured=OutOf(len(queries), progress)), name=name
         )
     left = {qid: one.left for qid, one in grown.items() if one.left}
     if left and not options.quiet:
@@ -244,39 +238,28 @@ def _run(options: argparse.Namespace) -> None:
     _print_run(options, run, {qid: one.to_json() for qid, one in grown.items()})
 
 
-def _noted(answered: Iterable[Answered], grown: dict[str, Expanded]) -> Iterator[Answered]:
-    """Pass answers on, and note what was made of their queries."""
-    from likewise.app.answers import Expanded
+def _noted(results: Iterable[Result], grown: dict[str, Expanded]) -> Iterator[Result]:
+    """Pass results on, and note what was made of their queries."""
+    from likewise.engine.answers import Expanded
 
-    for one in answered:
+    for one in results:
         if one.query.expansion:
             grown[one.query.qid] = Expanded.of(one.query)
         yield one
 
 
 def _run_like(options: argparse.Namespace, collection: Collection) -> None:
-    from likewise.app.documents import read_questions
-    from likewise.records import Query
-    from likewise.stages.stage import Answered
+    from likewise.app.documents import read_queries_of
 
-    questions = read_questions(collection, options.like)
-    ranker = collection.ranker(options.method or "halves")
-    threads = options.threads or os.cpu_count() or 1
-    allowed = collection.allowed(options.filter)
-
-    def rank(start: int) -> list[Answered]:
-        batch = questions[start : start + _BATCH]
-        rankings = ranker.rank(batch, k=options.k, allowed=allowed, threads=threads)
-        return [
-            Answered(Query(question.qid), ranking)
-            for question, ranking in zip(batch, rankings, strict=True)
-        ]
-
+    queries = read_queries_of(options.like)
+    method = options.method or "halves"
+    pipeline = collection.pipeline(
+        method, k=options.k, filter=options.filter, threads=options.threads
+    )
     with Progress("run", unit="documents", quiet=options.quiet) as progress:
-        answered = chain.from_iterable(map(rank, range(0, len(questions), _BATCH)))
-        run = collection.as_run(
-            progress.follow(answered, measured=OutOf(len(questions), progress)),
-            name=options.tag or options.method or "halves",
+        run = pipeline.as_run(
+            progress.follow(pipeline.results(queries), measured=OutOf(len(queries), progress)),
+            name=options.tag or method,
         )
     _print_run(options, run)
 

@@ -148,7 +148,7 @@ def _topic_json(topic: TopicDescription) -> dict[str, Any]:
 
 
 def _table(topics: Sequence[TopicDescription]) -> str:
-    from likewise.app.answers import display_width, pad, shorten
+    from likewise.engine.answers import display_width, pad, shorten
 
     labels = [shorten(topic.label, 28) for topic in topics]
     label_width = max([display_width(label) for label in labels], default=0)
@@ -170,7 +170,7 @@ def _table(topics: Sequence[TopicDescription]) -> str:
 
 
 def _details(topic: TopicDescription, described: Sequence[TopicDescription]) -> str:
-    from likewise.app.answers import one_line, shorten
+    from likewise.engine.answers import one_line, shorten
 
     label = f" ({one_line(topic.label)})" if topic.label else ""
     axis = bool(topic.pole_coherence)
@@ -259,7 +259,7 @@ def _parts_json(parts: Decomposition, title: str) -> dict[str, Any]:
 
 
 def _summary(parts: Decomposition, title: str) -> str:
-    from likewise.app.answers import display_width, one_line, pad, shorten
+    from likewise.engine.answers import display_width, one_line, pad, shorten
 
     topical, own, background = parts.shares
     lines = [shorten(title, 100)] if title else []

@@ -90,7 +90,7 @@ def _search(collection: Collection) -> None:
         _say(f'likewise search DIR "{query}" -k 5')
         print(collection.search(query, k=5))
     _say(f'likewise search DIR "{_QUERIES[0]}" -k 2 --filter package=scipy --explain')
-    print(collection.search(_QUERIES[0], k=2, where="package=scipy", explained=True))
+    print(collection.search(_QUERIES[0], k=2, filter="package=scipy", explain=True))
     _say(f'likewise search DIR "{_QUERIES[0]}" -k 5 --method bm25')
     print(collection.search(_QUERIES[0], k=5, method="bm25"))
 
@@ -130,25 +130,19 @@ def _decompose(folder: Path, *, quiet: bool) -> None:
 
 def _measure_like(collection: Collection, *, quiet: bool) -> None:
     from likewise.evaluate import compare
-    from likewise.records import Query
+    from likewise.records import Query, QueryDocument
     from likewise.sources.docstrings import JUDGED_FIELD
-    from likewise.stages.stage import Answered
 
     qrels = collection.judgements(links=JUDGED_FIELD)
     _say(f"likewise qrels DIR --links {JUDGED_FIELD} --sample 0 --ids ids.txt > see-also.txt")
     print("$ likewise run DIR --like ids.txt -k 100 --method … > RUN")
     print("$ likewise eval --qrels see-also.txt RUN…")
     print(f"{len(qrels):,} functions as queries; relevant: what their See Also sections name\n")
-    questions = [collection.question(doc_id, qid=doc_id) for doc_id in qrels]
+    queries = [Query(doc_id, like=(QueryDocument(doc_id),)) for doc_id in qrels]
     runs = []
     with Progress("like", unit="methods", quiet=quiet) as progress:
         for method in progress.follow(["tfidf", "bm25", "halves(model=lsi)", "topics(model=ddm)"]):
-            rankings = collection.ranker(method).rank(questions, k=100, threads=0)
-            answered = (
-                Answered(Query(question.qid), ranking)
-                for question, ranking in zip(questions, rankings, strict=True)
-            )
-            runs.append(collection.as_run(answered, name=method))
+            runs.append(collection.run(queries, k=100, method=method, name=method))
     print(compare(runs, qrels, measures="P@10 AP R@100"))
 
 

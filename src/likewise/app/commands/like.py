@@ -12,13 +12,13 @@ from likewise.app.texts import read_text, write_text
 from likewise.errors import UsageError
 
 if TYPE_CHECKING:
-    from likewise.app.answers import Answers
     from likewise.app.library import Collection
+    from likewise.engine.answers import Answers
 
 METHODS = """\
 methods (options in brackets, as in --method "halves(beta=2)"):
-  halves      topics and words of the document's own   model= beta= how=even depth=100
-  eq4         the same, weighed as published           model= depth=100
+  halves      topics and words of the document's own   model= beta= how=even candidates=100
+  eq4         the same, weighed as published           model= candidates=100
   topics      topics (or axes) only                    model=
   words       own words only                           model=
   bm25 tfidf ql ql-jm   the whole document as a query
@@ -101,8 +101,8 @@ def _like(options: argparse.Namespace) -> None:
         vector=vector,
         k=options.k,
         method=options.method,
-        where=options.filter,
-        explained=options.explain or options.html is not None,
+        filter=options.filter,
+        explain=options.explain or options.html is not None,
     )
     if options.html:
         _write_page(options, collection, answers, texts)
@@ -117,8 +117,11 @@ def _like(options: argparse.Namespace) -> None:
 
 
 def _has_words(collection: Collection, ids: list[str], texts: list[str]) -> bool:
-    question = collection.question(ids, text=texts)
-    return any(len(example.counts.terms) for example in question.like)
+    from likewise.collection.build import content
+
+    s = collection.snapshot
+    mine = [content(collection[doc_id]) for doc_id in ids]
+    return any(s.analyzer.counts(text) for text in (*mine, *texts))
 
 
 def _write_page(

@@ -83,7 +83,7 @@ def _neighbours(options: argparse.Namespace) -> None:
     for doc_id in options.ids:
         collection.snapshot.find_doc(doc_id)
     found = [
-        collection.neighbours(doc_id, k=options.k, near=near, explained=options.explain)
+        collection.neighbours(doc_id, k=options.k, near=near, explain=options.explain)
         for doc_id in options.ids
     ]
     if options.json:

@@ -148,8 +148,10 @@ def _report(collection: Collection, query: str, options: argparse.Namespace) -> 
 def _found(collection: Collection, query: str, options: argparse.Namespace) -> Perturbed:
     from likewise.expand.expander import Asked, Setting
     from likewise.expand.perturb import perturb
+    from likewise.retrieve.models import read_model
+    from likewise.retrieve.words import retriever_of
 
-    retriever = collection.retriever(options.method)
+    retriever = retriever_of(collection.snapshot, read_model(options.method))
     terms = collection.snapshot.analyzer.counts(query)
     if not terms:
         raise UsageError(f"the query {query!r} holds no word that is searched for")
@@ -203,7 +205,7 @@ def _as_json(report: _Report, query: str, options: argparse.Namespace) -> dict[s
 
 
 def _table(report: _Report, options: argparse.Namespace) -> str:
-    from likewise.app.answers import display_width, pad, shorten
+    from likewise.engine.answers import display_width, pad, shorten
 
     words = [shorten(row.word, 32) for row in report.rows]
     width = max(map(display_width, [*words, "word"]))
@@ -221,8 +223,8 @@ def _table(report: _Report, options: argparse.Namespace) -> str:
 def _draw(report: _Report, query: str, to: Path) -> list[Path]:
     import numpy as np
 
-    from likewise.app.answers import shorten
     from likewise.draw.words import draw_words
+    from likewise.engine.answers import shorten
 
     if not report.labels:
         raise UsageError("there is no perturbation")

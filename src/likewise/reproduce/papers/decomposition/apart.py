@@ -14,16 +14,15 @@ import numpy as np
 
 from likewise.collection.snapshot import Snapshot
 from likewise.compiled import Doubles
-from likewise.like.baselines import TopN, TopNTopics, TopNTopicsRanker, Whole, top_n
+from likewise.like.baselines import TopN, TopNTopics, TopNTopicsRanker, top_n
 from likewise.like.hashed import Hashed, HashedRanker
 from likewise.like.methods import (
     ByHalves,
-    HalvesConfig,
     HalvesRanker,
+    HalvesStage,
     TopicsOnly,
     halves_ranker,
 )
-from likewise.like.question import Ranker
 from likewise.like.store import StoredHalves, make_halves
 from likewise.models.bags import Sample
 from likewise.models.ddm import BETA_OWN, GAMMA
@@ -34,6 +33,8 @@ from likewise.models.stored import STORED_WORDS, AnyModel
 from likewise.models.subspace import span_of
 from likewise.models.topics import TopicModel
 from likewise.reproduce.bench import Bench
+from likewise.reproduce.papers.decomposition.tasks import Ranker
+from likewise.retrieve.documents import Whole
 from likewise.retrieve.models import TFIDF
 from likewise.retrieve.search import Retriever
 
@@ -56,7 +57,7 @@ class Apart:
         stored.segments = [cut(halves, words) for halves in self.segments]
         return stored
 
-    def ranker(self, snapshot: Snapshot, config: HalvesConfig, *, words: int) -> HalvesRanker:
+    def ranker(self, snapshot: Snapshot, config: HalvesStage, *, words: int) -> HalvesRanker:
         """Give a ranker of these halves."""
         return halves_ranker(self.halves(snapshot, words), config)
 

@@ -9,8 +9,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from likewise.collection.snapshot import Snapshot
-from likewise.like.methods import ByHalves, HalvesConfig, Published
-from likewise.like.question import Question, Ranker, of_doc
+from likewise.like.methods import ByHalves, HalvesStage, Published
 from likewise.models.bags import gather
 from likewise.models.stored import STORED_WORDS
 from likewise.reproduce.bench import Bench
@@ -26,6 +25,8 @@ from likewise.reproduce.experiment import (
 )
 from likewise.reproduce.papers.decomposition import apart
 from likewise.reproduce.papers.decomposition.apart import take_apart
+from likewise.reproduce.papers.decomposition.tasks import Ranker
+from likewise.retrieve.question import Question, of_doc
 
 DDM, LSI = "DDM", "LSI, the default"
 TWO, SCAN = "two levels", "accurate"
@@ -132,9 +133,9 @@ def _measure(bench: Bench, name: str) -> Measured:
     docs = docs[np.sort(generator.permutation(len(docs))[:_SAMPLED])]
     counts = snapshot.term_counts(docs)
     questions = _questions(snapshot, docs[: bench["asked"]].tolist())
-    kinds: dict[str, tuple[HalvesConfig, HalvesConfig]] = {
-        DDM: (Published(depth=bench["depth"]), Published(depth=0)),
-        LSI: (ByHalves(), ByHalves(depth=0)),
+    kinds: dict[str, tuple[HalvesStage, HalvesStage]] = {
+        DDM: (Published(candidates=bench["depth"]), Published(candidates=0)),
+        LSI: (ByHalves(), ByHalves(candidates=0)),
     }
     for kind, one in models.items():
         bench.say(f"{name}: {kind}")
@@ -157,7 +158,7 @@ def _ask(ranker: Ranker, questions: Sequence[Question], k: int) -> float:
 
     def all_of_them() -> None:
         for question in questions:
-            ranker.rank([question], k=k)
+            ranker.rank(question, k=k)
 
     return 1000 * fastest(all_of_them) / len(questions)
 

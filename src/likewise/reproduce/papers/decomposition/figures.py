@@ -8,7 +8,6 @@ from dataclasses import replace
 from likewise.collection.snapshot import Snapshot
 from likewise.compiled import Doubles
 from likewise.like.methods import Published, TopicsOnly, WordsOnly
-from likewise.like.question import Ranker
 from likewise.reproduce.bench import Bench
 from likewise.reproduce.comparing import claim_above, claim_close, claim_same
 from likewise.reproduce.experiment import UNTESTABLE, Claim, Drawing, Result, Row, Table, estimate
@@ -26,7 +25,7 @@ from likewise.reproduce.papers.decomposition.methods import (
     TOPN,
     WORDS,
 )
-from likewise.reproduce.papers.decomposition.tasks import tasks_of
+from likewise.reproduce.papers.decomposition.tasks import Ranker, tasks_of
 
 TWO_DDM, TWO_LSI = "DDM, two levels", "LSI+DS, two levels"
 _INDEXED = {TWO_DDM: DDM, TWO_LSI: LSI_DS}
@@ -119,7 +118,7 @@ def _both_ways(
     bench: Bench, snapshot: Snapshot, topics: int, words: int
 ) -> Iterator[tuple[str, Ranker]]:
     """Give DDM and X+DS, and where the published figures have it two levels of them."""
-    exact, indexed = Published(depth=0), Published(depth=bench["depth"])
+    exact, indexed = Published(candidates=0), Published(candidates=bench["depth"])
     ddm = take_apart(bench, snapshot, apart.DDM, topics)
     yield DDM, ddm.ranker(snapshot, exact, words=words)
     yield TWO_DDM, ddm.ranker(snapshot, indexed, words=words)

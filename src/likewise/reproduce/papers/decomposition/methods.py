@@ -7,13 +7,12 @@ from collections.abc import Iterator, Mapping
 from likewise.collection.snapshot import Snapshot
 from likewise.compiled import Doubles
 from likewise.like.methods import Published, TopicsOnly, WordsOnly
-from likewise.like.question import Ranker
 from likewise.reproduce.bench import Bench
 from likewise.reproduce.comparing import claim_above, claim_close, compare
 from likewise.reproduce.experiment import Claim, Result, Row, Table, estimate, verdict
 from likewise.reproduce.papers.decomposition import apart
 from likewise.reproduce.papers.decomposition.apart import take_apart
-from likewise.reproduce.papers.decomposition.tasks import tasks_of
+from likewise.reproduce.papers.decomposition.tasks import Ranker, tasks_of
 
 TFIDF, LSH, TOPN, MIXED = "TF-IDF", "LSH on TF-IDF", "TopN", "TopN+LDA"
 TOPICS, WORDS = "topics only (DDM)", "words only (DDM)"
@@ -56,7 +55,7 @@ def compare_methods(bench: Bench) -> Result:
 
 def rankers(bench: Bench, snapshot: Snapshot) -> Iterator[tuple[str, Ranker]]:
     """Give the methods one after the other."""
-    words, exact = bench["words"], Published(depth=0)
+    words, exact = bench["words"], Published(candidates=0)
     yield TFIDF, apart.whole(snapshot)
     yield LSH, apart.hashed(snapshot, threads=bench.threads)
     yield TOPN, apart.best_words(snapshot, words)

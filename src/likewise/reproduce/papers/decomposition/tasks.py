@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Container, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 
@@ -12,15 +13,24 @@ from likewise.compiled import Doubles
 from likewise.errors import UsageError
 from likewise.evaluate.links import qrels_from_labels, qrels_from_links
 from likewise.evaluate.trec import Qrels
-from likewise.like.question import Question, Ranker, of_doc
+from likewise.records import Ranking
 from likewise.reproduce.bench import Bench
 from likewise.reproduce.data import LABELS, Ready
+from likewise.retrieve.question import Question, of_doc
 from likewise.sources.docstrings import JUDGED_FIELD
 
 # Documents are relevant that have the same label, that the one asked for links to, or that link to
 # each other in either direction.
 SAME, LINKS, LINKED = "same", "links", "linked"
 _LINKING = {"links": LINKS, JUDGED_FIELD: LINKED}
+
+
+class Ranker(Protocol):
+    """Ranks documents by their likeness to those in hand."""
+
+    def rank(self, question: Question, *, k: int) -> tuple[Ranking, Any]:
+        """Find the k best documents for a question, without its own documents."""
+        ...
 
 
 @dataclass(frozen=True)
@@ -33,10 +43,11 @@ class Task:
 
     def precision(self, ranker: Ranker, *, k: int = 10, threads: int = 1) -> Doubles:
         """Give P@k of each query."""
-        rankings = ranker.rank(self.questions, k=k, threads=threads)
+        with ThreadPoolExecutor(threads) as pool:
+            found = [*pool.map(lambda question: ranker.rank(question, k=k), self.questions)]
         hits = [
             sum(doc in its for doc in ranking.docs.tolist())
-            for ranking, its in zip(rankings, self.relevant, strict=True)
+            for (ranking, _), its in zip(found, self.relevant, strict=True)
         ]
         return np.array(hits, np.float64) / k
 

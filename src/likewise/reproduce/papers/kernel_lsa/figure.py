@@ -9,7 +9,8 @@ from typing import NamedTuple
 import numpy as np
 
 from likewise.compiled import Doubles
-from likewise.like.near import Near, RankNear
+from likewise.engine.pipeline import Pipeline
+from likewise.like.near import NearIn
 from likewise.like.space import open_space
 from likewise.like.store import make_halves
 from likewise.models.subspace import LSI, fit_lsi
@@ -27,9 +28,8 @@ from likewise.reproduce.experiment import (
 )
 from likewise.smooth.search import RowSearch
 from likewise.smooth.space import KLSA, fit_space
-from likewise.smooth.stage import Smooth, Smoothing
+from likewise.smooth.stage import Smoothing, SmoothWith
 from likewise.smooth.store import StoredRows
-from likewise.stages.stage import Stage
 
 PUBLISHED = (1, 0.9)
 _BASELINES = {"BM25": "plain", "LSI": "lsi"}
@@ -182,11 +182,11 @@ def _plain(bench: Bench, ready: Ready) -> Doubles:
     return measured(ready, search(ready, _first(bench), threads=bench.threads))
 
 
-def lsi(bench: Bench, ready: Ready) -> Stage:
+def lsi(bench: Bench, ready: Ready) -> Pipeline:
     """LSI: the cosine of axes of TF-IDF vectors."""
     model = fit_lsi(ready.snapshot, LSI(topics=bench["axes"], power=1.0), threads=bench.threads)
     space = open_space(make_halves(ready.snapshot, model))
-    return RankNear(space, Near(), k=1000, threads=bench.threads)
+    return Pipeline(ready.snapshot, NearIn(space), k=1000, threads=bench.threads)
 
 
 def _smoothed(bench: Bench, ready: Ready) -> Found:
@@ -194,12 +194,13 @@ def _smoothed(bench: Bench, ready: Ready) -> Found:
     config = KLSA(kernel=bench["kernel"], axes=bench["axes"])
     space = fit_space(ready.snapshot, config, threads=bench.threads)
     rows = RowSearch(StoredRows(ready.snapshot, space))
-    stage = search(ready, _first(bench), k=ready.snapshot.n_docs, threads=bench.threads)
-    answered = stage(ready.queries)
-    how = Smoothing(by="score", scale="raw")
+    n_docs = ready.snapshot.n_docs
+    results = search(ready, _first(bench), k=n_docs, threads=bench.threads)(ready.queries)
+    how = Smoothing(by="score", scale="raw", candidates=0)
     out = {}
     for z in bench["first"]:
         for share in bench["shares"]:
-            last = Smooth(rows, replace(how, docs=z, share=share), deep=0, threads=bench.threads)
-            out[z, share] = measured(ready, last.after(stage).apply(answered))
+            last = SmoothWith(rows, replace(how, docs=z, share=share))
+            pipeline = Pipeline(ready.snapshot, last, k=1000, threads=bench.threads)
+            out[z, share] = measured(ready, pipeline(results))
     return out

@@ -15,7 +15,7 @@ from likewise.reproduce.judged import Judged, gain_tables, of_collection, of_nam
 from likewise.reproduce.papers.kernel_lsa.figure import lsi
 from likewise.smooth.search import RowSearch
 from likewise.smooth.space import KLSA, fit_space
-from likewise.smooth.stage import Smooth, read_smoothing
+from likewise.smooth.stage import SmoothWith, read_smoothing
 from likewise.smooth.store import StoredRows
 
 DEFAULT = "robust and klsa (the default search)"
@@ -107,7 +107,7 @@ def _runs(bench: Bench, sets: Sequence[Judged]) -> dict[str, list[Run]]:
             stage = search(ready, expand=expand, threads=bench.threads)
             if smooth != "none":
                 last = read_smoothing(smooth)
-                stage = stage >> Smooth(rows[ready.name], last, threads=bench.threads)
+                stage = stage >> SmoothWith(rows[ready.name], last)
             runs[way].append(one.answered(stage, way))
     return runs
 

@@ -11,6 +11,7 @@ from likewise.evaluate.significance import randomisation_test
 from likewise.expand.expander import Asked, Setting
 from likewise.expand.perturb import Perturbed, perturb
 from likewise.models.surfaces import readable_terms, surface_words
+from likewise.records import EMPTY
 from likewise.reproduce.bench import Bench
 from likewise.reproduce.comparing import told_p
 from likewise.reproduce.data import Ready
@@ -26,7 +27,6 @@ from likewise.reproduce.experiment import (
 )
 from likewise.retrieve.models import read_model
 from likewise.retrieve.search import Retriever
-from likewise.stages.stage import NOTHING
 
 _TEXT = "Words of noise stand apart from words of sense in perturbation co-ordinates."
 # So many of the first documents on both sides tell which words are those of relevant ones.
@@ -86,7 +86,7 @@ def judge(by_kernel: dict[str, Doubles]) -> Claim:
 def perturbed(bench: Bench, ready: Ready) -> list[tuple[Perturbed, set[int]]]:
     """Perturb the judged queries of a collection; each with the documents relevant to it."""
     snapshot = ready.snapshot
-    asked = [Asked(snapshot.analyzer.counts(query.text), NOTHING) for query in ready.queries]
+    asked = [Asked(snapshot.analyzer.counts(query.text), EMPTY) for query in ready.queries]
     found = perturb(asked, _setting(ready, bench.threads), docs=bench["docs"])
     relevant = [snapshot.find_docs(sorted(ready.qrels.relevant(q.qid))) for q in ready.queries]
     return [(one, set(docs.tolist())) for one, docs in zip(found, relevant, strict=True)]
@@ -123,7 +123,7 @@ def apart(distances: Doubles, kinds: Bools) -> float:
 def drawn(ready: Ready, query: str, *, words: int, docs: int) -> Drawing | None:
     """Give the words of a query in its first two perturbation co-ordinates, as a figure."""
     snapshot = ready.snapshot
-    asked = Asked(snapshot.analyzer.counts(query), NOTHING)
+    asked = Asked(snapshot.analyzer.counts(query), EMPTY)
     [found] = perturb([asked], _setting(ready, 1), docs=docs)
     if len(found.weights) < 2:
         return None

@@ -17,7 +17,7 @@ from likewise.reproduce.experiment import Claim, Result, Row, Table, estimate, v
 from likewise.reproduce.papers.simplex.searching import LSH, TOPICS
 from likewise.reproduce.papers.simplex.topics import fitted, near_queries
 from likewise.stages.fusion import fuse_rankings
-from likewise.stages.stage import Answered
+from likewise.stages.stage import Result as Found
 
 WORDS, JS, HE, TREE, FUSED = "BM25 (Xue and Croft)", "JS", "He", "He k-d tree", "fused by rank"
 EVERY, PATENTS = "all queries", "patents"
@@ -277,7 +277,7 @@ def fusion_claims(ten: Values, precision: Values) -> list[Claim]:
 
 def _near_runs(
     bench: Bench, ready: Ready, topics: int, *, all_of: int, some: int
-) -> dict[str, list[Answered]]:
+) -> dict[str, list[Found]]:
     """Run each way to search by topics; approximate ones give only some of what others do."""
     halves = fitted(bench, ready, topics)
     return {
@@ -287,14 +287,14 @@ def _near_runs(
 
 
 def _fused(
-    one: Sequence[Answered],
-    other: Sequence[Answered],
+    one: Sequence[Found],
+    other: Sequence[Found],
     method: str,
     by: str,
     weights: Sequence[float] | None = None,
-) -> list[Answered]:
+) -> list[Found]:
     return [
-        Answered(
+        Found(
             a.query,
             fuse_rankings([a.ranking, b.ranking], method=method, normalise=by, weights=weights),
         )

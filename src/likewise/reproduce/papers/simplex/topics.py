@@ -11,7 +11,7 @@ from likewise.models.fitting import fit_model
 from likewise.neighbours.index import build_neighbours
 from likewise.reproduce.bench import Bench
 from likewise.reproduce.data import Ready
-from likewise.stages.stage import Answered
+from likewise.stages.stage import Result as Found
 
 
 def fitted(bench: Bench, ready: Ready, topics: int) -> StoredHalves:
@@ -41,11 +41,12 @@ def distributions(halves: StoredHalves) -> tuple[Ints, Floats]:
 
 def near_queries(
     ready: Ready, halves: StoredHalves, metric: str, method: str, *, k: int
-) -> list[Answered]:
+) -> list[Found]:
     """Rank the documents nearest to each query."""
     docs, shares = distributions(halves)
     neighbours = build_neighbours(shares, metric=metric, method=method)
-    space = Space(halves, neighbours.metric, BuiltIndex(neighbours, docs))
+    index = BuiltIndex(neighbours, docs, halves.collection.bases)
+    space = Space(halves, neighbours.metric, index)
     vectors = space.text_vectors([query.text for query in ready.queries])
     ranked = space.rank(vectors, k)
-    return [Answered(query, one) for query, one in zip(ready.queries, ranked, strict=True)]
+    return [Found(query, one) for query, one in zip(ready.queries, ranked, strict=True)]

@@ -8,20 +8,16 @@ from typing import ClassVar
 
 import numpy as np
 
-from likewise import notation
 from likewise.compiled import Doubles
+from likewise.engine.pipeline import Pipeline
 from likewise.evaluate.measures import evaluate
 from likewise.evaluate.risk import measure_risk
-from likewise.expand.expander import Asked, Grown, Setting, join
-from likewise.expand.stage import Expand
+from likewise.expand.expander import Asked, Expander, Grown, Setting, join
 from likewise.reproduce.bench import Bench, as_run, search
 from likewise.reproduce.comparing import claim_above, claim_close
 from likewise.reproduce.data import Ready
 from likewise.reproduce.experiment import Claim, Result, Row, Table, Value, estimate
-from likewise.retrieve.models import read_model
-from likewise.retrieve.search import Retriever
-from likewise.stages.retrieval import Retrieve
-from likewise.stages.stage import Stage
+from likewise.retrieve.models import BM25
 from likewise.terms.nearness import Nearness
 from likewise.terms.opening import open_graph
 from likewise.terms.related import TermGraph
@@ -40,7 +36,7 @@ PUBLISHED = {
 
 
 @dataclass(frozen=True)
-class NearestTerms:
+class NearestTerms(Expander):
     """Expansion by the terms nearest to the query's set in resistance distance, as published.
 
     Counts, the combinatorial Laplacian, and the set as one node: the collapse that the paper's
@@ -52,11 +48,8 @@ class NearestTerms:
     share: float = 0.2
     notation: ClassVar[str] = "nearest-terms"
 
-    def __str__(self) -> str:
-        return notation.write(self)
-
     @property
-    def depth(self) -> int:
+    def feedback_docs(self) -> int:
         """How many documents of the first ranking it needs: it looks at none."""
         return 0
 
@@ -169,8 +162,6 @@ def _risks(risks: Mapping[str, Sequence[int]]) -> Table:
     return Table("Queries helped and hurt, relevant documents lost", columns, tuple(rows), digits=0)
 
 
-def _nearest(bench: Bench, ready: Ready) -> Stage:
-    retriever = Retriever(ready.snapshot, read_model("bm25"))
+def _nearest(bench: Bench, ready: Ready) -> Pipeline:
     how = NearestTerms(terms=bench["terms"], share=bench["share"])
-    growing = Expand(retriever, how, threads=bench.threads)
-    return growing >> Retrieve(retriever, k=1000, threads=bench.threads)
+    return Pipeline(ready.snapshot, how >> BM25(), k=1000, threads=bench.threads)

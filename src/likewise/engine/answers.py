@@ -6,12 +6,11 @@ import shutil
 import textwrap
 import unicodedata
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, overload
 
 from likewise.errors import MissingExtra
-from likewise.records import Query
-from likewise.retrieve.explain import Part
+from likewise.records import Part, Query
 
 if TYPE_CHECKING:
     import pandas
@@ -24,8 +23,6 @@ _SHOWN_TERMS = 20
 # A space at which no line is broken.
 _TIE = "\u00a0"
 _LEAST_SHOWN = 0.00005
-# How parts begin that are a document's; no term has a space in it.
-_LIKE = "like "
 
 
 @dataclass(frozen=True)
@@ -48,7 +45,7 @@ class Answer:
             "fields": dict(self.fields),
         }
         if self.explanation:
-            values["explanation"] = [part._asdict() for part in self.explanation]
+            values["explanation"] = [_plain(part) for part in self.explanation]
         if self.reasons:
             values["reasons"] = self.reasons.to_json()
         return values
@@ -177,22 +174,14 @@ class Answers(Sequence[Answer]):
                 lines += [indent + line for line in self._sums(answer, width - len(indent))]
         return "\n".join(lines)
 
-    def explained(self, explanations: Sequence[tuple[tuple[Part, ...], Reasons | None]]) -> Answers:
-        """Give the same answers with the parts of their scores, and what is behind these."""
-        answers = [
-            replace(answer, explanation=parts, reasons=reasons)
-            for answer, (parts, reasons) in zip(self._answers, explanations, strict=True)
-        ]
-        return self._with(answers)
-
     def _sums(self, answer: Answer, width: int) -> list[str]:
         """Lay out the parts of a score: by words, and by documents where there are such."""
         words, like = [], []
-        for term, score in answer.explanation:
-            if term.startswith(_LIKE):
-                like.append(Part(shorten(term.removeprefix(_LIKE), _WIDEST_ID), score))
+        for part in answer.explanation:
+            if part.kind == "document":
+                like.append(part._replace(name=shorten(part.name, _WIDEST_ID)))
             else:
-                words.append(Part(self._words.get(term, term), score))
+                words.append(part._replace(name=self._words.get(part.name, part.name)))
         if not like:
             return _wrapped("= " + _parts(words), width, indent=2)
         return _halves([("words", words), ("like", like)], width)
@@ -245,6 +234,12 @@ class Answers(Sequence[Answer]):
 _OWN = ("rank", "doc_id", "score", "title")
 
 
+def _plain(part: Part) -> dict[str, Any]:
+    """Give a part as plain values, with its own parts where it has any."""
+    values: dict[str, Any] = {"kind": part.kind, "name": part.name, "score": part.score}
+    return values | ({"parts": [_plain(inner) for inner in part.parts]} if part.parts else {})
+
+
 def _reasons(reasons: Reasons, width: int) -> list[str]:
     """Lay out the halves of a score, and the passages that carry them."""
     lines = _halves(reasons.by_half(), width)
@@ -269,10 +264,10 @@ def _parts(parts: Sequence[Part]) -> str:
     n_more = len(parts) - len(shown)
     more = sum(part.score for part in parts) - sum(part.score for part in shown)
     if abs(more) >= _LEAST_SHOWN:
-        shown.append(Part(f"{n_more} more", more))
+        shown.append(Part("rest", f"{n_more} more", more))
     signed = (
-        f"{'-' if score < 0 else '+'}{_TIE}{_tied(term)}{_TIE}{abs(score):.4f}"
-        for term, score in shown
+        f"{'-' if part.score < 0 else '+'}{_TIE}{_tied(part.name)}{_TIE}{abs(part.score):.4f}"
+        for part in shown
     )
     return " ".join(signed).removeprefix(f"+{_TIE}")
 

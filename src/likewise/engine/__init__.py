@@ -1,0 +1,1 @@
+"""What can be asked of a collection, and what does it answer?"""

@@ -1,0 +1,132 @@
+"""A stage with its context: what answers the queries of a collection."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterable, Iterator
+from typing import TYPE_CHECKING
+
+from likewise.collection.cards import LEAD
+from likewise.collection.snapshot import Snapshot
+from likewise.engine.answers import Answer, Answers, one_line
+from likewise.errors import UsageError
+from likewise.evaluate.trec import Run
+from likewise.records import Query
+from likewise.stages.stage import Chain, Context, Result, Stage, Where, as_results, as_stage
+
+if TYPE_CHECKING:
+    from likewise.records import Explanation
+
+# Results hold what explains them: a run drops them batch by batch.
+_BATCH = 1024
+
+
+class Pipeline:
+    """Stages bound to a snapshot, the number of documents asked for, and threads."""
+
+    def __init__(
+        self, snapshot: Snapshot, stage: Stage, *, k: int = 1000, threads: int = 1
+    ) -> None:
+        if k < 1:
+            raise UsageError(f"k must be at least 1, not {k}")
+        if threads < 0:
+            raise UsageError(f"threads must be at least 1, or 0 for all cores, not {threads}")
+        self.snapshot = snapshot
+        self.stage = stage
+        self.k = k
+        self.threads = threads or os.cpu_count() or 1
+
+    def __call__(
+        self, queries: str | Query | Result | Iterable[str | Query | Result]
+    ) -> list[Result]:
+        """Answer queries: texts, `Query` records, or results of another pipeline."""
+        context = Context(self.snapshot, self.k, self.threads)
+        return Chain(self.stage.steps).run(as_results(queries), context)
+
+    def __rshift__(self, other: Stage | Pipeline | str | Callable[[Result], Result]) -> Pipeline:
+        """Send what this gives through other stages; k and threads are those of the last."""
+        if isinstance(other, Pipeline):
+            stage = self.stage >> other.stage
+            return Pipeline(other.snapshot, stage, k=other.k, threads=other.threads)
+        stage = self.stage >> as_stage(other)
+        return Pipeline(self.snapshot, stage, k=self.k, threads=self.threads)
+
+    def run(self, queries: Iterable[str | Query], *, name: str = "") -> Run:
+        """Answer many queries, for evaluation or a TREC run file."""
+        return self.as_run(self.results(queries), name=name)
+
+    def as_run(self, results: Iterable[Result], *, name: str = "") -> Run:
+        """Turn results into a run."""
+        run = Run(name or self.name)
+        for result in results:
+            doc_ids = self.snapshot.doc_ids(result.ranking.docs)
+            run.add(result.query.qid, zip(doc_ids, result.ranking.scores.tolist(), strict=True))
+        return run
+
+    def results(self, queries: Iterable[str | Query]) -> Iterator[Result]:
+        """Answer queries as they come, some at a time."""
+        asked = as_results(queries)
+        for start in range(0, len(asked), _BATCH):
+            yield from self(asked[start : start + _BATCH])
+
+    def answers(self, query: str | Query, *, explain: bool = False) -> Answers:
+        """Answer one query as a person reads it."""
+        [result] = self(query)
+        return self.read(result, explain=explain)
+
+    def read(self, result: Result, *, explain: bool = False) -> Answers:
+        """Turn a result into answers; explained, with the parts of their scores."""
+        query, ranking, scorer = result
+        told: list[Explanation | None] = [None] * len(ranking.docs)
+        if explain:
+            if scorer is None and len(ranking.docs):
+                raise UsageError(f"{self} does not say what its scores are made of")
+            told = [] if scorer is None else [*scorer.explain(ranking.docs)]
+        ids, cards = self.snapshot.doc_ids(ranking.docs), self.snapshot.cards(ranking.docs)
+        found = [
+            Answer(
+                doc_id,
+                score,
+                card.title or one_line(card.lead),
+                card.fields,
+                one.parts if one else (),
+                one.reasons if one else None,
+            )
+            for doc_id, score, card, one in zip(
+                ids, ranking.scores.tolist(), cards, told, strict=True
+            )
+        ]
+        answers = Answers(found, query=_shown(query), method=self.name)
+        answers = answers.grown(query) if query.expansion else answers
+        if explain and not any(answer.reasons for answer in answers):
+            return answers.spelt(self._words(result))
+        return answers
+
+    def _words(self, result: Result) -> dict[str, str]:
+        """Give the words that the terms of a query stand for in it and in its answers."""
+        from likewise.models.surfaces import readable_terms, surface_words
+
+        query, s = result.query, self.snapshot
+        terms = s.analyzer.terms(query.text) if query.terms is None else query.terms
+        documents = [s.document(doc) for doc in result.ranking.docs.tolist()]
+        words = readable_terms(s, terms, [f"{d.title} {d.text}" for d in documents])
+        # What was typed stays as it was typed.
+        return words | surface_words([query.text], s.analyzer)
+
+    @property
+    def name(self) -> str:
+        """How it is written, without its filter: the name of runs and answers."""
+        return " >> ".join(str(one) for one in self.stage.steps if not isinstance(one, Where))
+
+    def __repr__(self) -> str:
+        return str(self.stage)
+
+    __str__ = __repr__
+
+
+def _shown(query: Query) -> str:
+    """Give what was asked, to be shown: a text, or what is known of the documents in hand."""
+    if not query.like:
+        return query.text
+    shown = ", ".join(one.doc_id or one_line(one.text) for one in query.like)
+    return shown[:LEAD]

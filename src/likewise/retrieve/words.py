@@ -1,0 +1,120 @@
+"""Search by words as a stage: rankings, and the scorer that each leaves behind."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from functools import cached_property
+
+import numpy as np
+
+from likewise.collection.snapshot import Snapshot
+from likewise.compiled import Bools, Doubles, Floats, Ints
+from likewise.records import EMPTY, Explanation, Query, explanation
+from likewise.retrieve.documents import Whole, rank_examples, score_records, split_records
+from likewise.retrieve.models import Model
+from likewise.retrieve.search import Retriever
+from likewise.stages.masks import mask_of
+from likewise.stages.stage import Context, Result, by_filter
+
+
+def retriever_of(snapshot: Snapshot, model: Model) -> Retriever:
+    """Give a search by words of a snapshot, made once."""
+    return snapshot.memo(("retriever", model), lambda: Retriever(snapshot, model))
+
+
+def search_words(model: Model, batch: Sequence[Result], context: Context) -> list[Result]:
+    """Rank for each query the documents that have its words; k of 0 only leaves the scorer.
+
+    Of documents in hand each is a query of all its words.
+    """
+    retriever = retriever_of(context.snapshot, model)
+    if any(result.query.like for result in batch):
+        if not all(result.query.like for result in batch):
+            return [found for result in batch for found in search_words(model, [result], context)]
+        return rank_examples(model, Whole(retriever), batch, context)
+    found: list[Result] = [
+        Result(result.query, EMPTY, WordScorer(retriever, terms_of(result.query, context.snapshot)))
+        for result in batch
+    ]
+    for filter, places in by_filter(batch) if context.k else ():
+        mask = context.mask(filter)
+        rankings = retriever.rank(
+            [found[i].scorer.terms for i in places],  # type: ignore[union-attr]
+            k=context.k,
+            allowed=mask.segments if mask.bars else None,
+            threads=context.threads,
+        )
+        for i, ranking in zip(places, rankings, strict=True):
+            found[i] = found[i]._replace(ranking=ranking)
+    return found
+
+
+def terms_of(query: Query, snapshot: Snapshot) -> Mapping[str, float]:
+    """Give the weighted terms of a query: its own, or those of its text."""
+    return snapshot.analyzer.counts(query.text) if query.terms is None else query.terms
+
+
+class WordScorer:
+    """Scores documents by the words of one query, from their records or by a search for them."""
+
+    def __init__(self, retriever: Retriever, terms: Mapping[str, float]) -> None:
+        self.retriever = retriever
+        self.terms = terms
+
+    @property
+    def log(self) -> bool:
+        """Whether scores are logarithms."""
+        return self.retriever.model.log
+
+    @property
+    def searches(self) -> Model:
+        """The search behind the scores."""
+        return self.retriever.model
+
+    @cached_property
+    def _weighed(self) -> tuple[Ints, Floats, Floats, Floats]:
+        _, terms, weights, factors, shares = self.retriever.weigh([self.terms])
+        return terms, weights, factors, shares
+
+    def score(self, docs: Ints) -> Doubles:
+        """Score documents with the bits of the search; -inf for those that have none of the words.
+
+        Records of the documents are read, or the postings of the words, whichever are fewer.
+        """
+        snapshot = self.retriever.collection
+        terms = self._weighed[0]
+        there = np.flatnonzero(mask_of(snapshot).holds(docs, snapshot))
+        mine = docs[there]
+        n_read = int(snapshot.lengths(mine).sum())
+        if n_read <= int(snapshot.frequencies(terms)[0].sum()):
+            return self._by_records(docs)
+        scores = np.full(len(docs), -np.inf)
+        if len(terms):
+            [found] = self.retriever.rank([self.terms], k=len(mine), allowed=_only(snapshot, mine))
+            order = np.argsort(mine, kind="stable")
+            scores[there[order[np.searchsorted(mine[order], found.docs)]]] = found.scores
+        return scores
+
+    def _by_records(self, docs: Ints) -> Doubles:
+        """Score documents from their records."""
+        terms, weights, factors, (share,) = self._weighed
+        scores = np.full(len(docs), -np.inf)
+        snapshot = self.retriever.collection
+        there = np.flatnonzero(mask_of(snapshot).holds(docs, snapshot))
+        if len(there) and len(terms):
+            query = (terms, weights, factors, share)
+            scores[there] = score_records(self.retriever, query, docs[there], absent=-np.inf)
+        return scores
+
+    def explain(self, docs: Ints) -> list[Explanation]:
+        """Split scores by the words of the query, from the records of documents."""
+        parts = split_records(self.retriever, self.terms, docs)
+        scores = self._by_records(docs).tolist()
+        return [explanation(*one) for one in zip(scores, parts, strict=True)]
+
+
+def _only(snapshot: Snapshot, docs: Ints) -> list[Bools]:
+    masks = [np.zeros(segment.n_docs, np.bool_) for segment in snapshot.segments]
+    for i, _, rows in snapshot.by_segment(docs):
+        masks[i][rows] = True
+    return masks

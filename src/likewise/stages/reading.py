@@ -1,0 +1,68 @@
+"""Which stage is meant? Stages as they are written: `fuse(bm25, ql, method=mnz) >> cut(100)`."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from likewise import notation, registry
+from likewise.errors import UsageError
+from likewise.records import ALL, Condition, Filter
+from likewise.stages.fusion import Fuse
+from likewise.stages.stage import Chain, Cut, Stage, Where
+
+STAGES = registry.Table(registry.SEARCHES, registry.EXPANDERS, registry.SMOOTHINGS)
+
+
+def read_stage(text: str, *, what: str = "method") -> Stage:
+    """Read a stage or a pipeline of stages; `what` names it in messages."""
+    pieces = notation.split(text, ">>")
+    if pieces is None:
+        raise UsageError(f"{what} {text!r} has parentheses that do not match: each ( needs its )")
+    stages = [_read_one(piece, what) for piece in pieces]
+    return stages[0] if len(stages) == 1 else Chain(tuple(one for s in stages for one in s.steps))
+
+
+def _read_one(text: str, what: str) -> Stage:
+    written = notation.name_and_inside(text)
+    if written is not None and written[0] in _SPECIAL:
+        name, inside = written
+        return _SPECIAL[name](inside, what)
+    stage: Stage = notation.read(text, STAGES, what=what)
+    return stage
+
+
+def _cut(inside: str, what: str) -> Stage:
+    return Cut(notation.convert(inside.strip(), like=0, what="cut"))
+
+
+def _where(inside: str, what: str) -> Stage:
+    """Read conditions as a filter prints them: all of `a=1 & b=2`, any of `a=1 or b=2`."""
+    either = [
+        tuple(Condition.read(one) for one in conditions.split(" & "))
+        for conditions in inside.split(" or ")
+    ]
+    return Where(Filter(tuple(either)) if inside.strip() else ALL)
+
+
+def _fuse(inside: str, what: str) -> Stage:
+    stages: list[Stage] = []
+    options: dict[str, Any] = {}
+    for piece in filter(None, map(str.strip, notation.split(inside) or [])):
+        key, equals, value = (part.strip() for part in piece.partition("="))
+        if equals and key == "weights":
+            options[key] = [
+                notation.convert(one, like=0.0, what="fuse: weights") for one in value.split("|")
+            ]
+        elif equals and key == "depth":
+            options[key] = notation.convert(value, like=0, what="fuse: depth")
+        elif equals and key in ("method", "normalise"):
+            options[key] = value
+        else:
+            stages.append(read_stage(piece, what=what))
+    return Fuse.of(stages, **options)
+
+
+_SPECIAL = {"cut": _cut, "where": _where, "fuse": _fuse}
+
+# As it is called from outside: `likewise.stage("bm25 >> klsa")`.
+stage = read_stage
