@@ -8,6 +8,8 @@ from pathlib import Path
 import pytest
 
 import likewise
+from likewise import registry
+from likewise.app.cli import parser
 
 SOURCE = Path(likewise.__file__).parent
 # A room may use those before it, and what stands outside all rooms.
@@ -78,6 +80,25 @@ def test_help_needs_no_heavy_package():
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
+
+
+def test_a_command_imports_its_own_module_only():
+    code = (
+        "import sys; from likewise.app.cli import parser; parser('fuse');"
+        "print(*(name for name in sys.modules if name.startswith('likewise.app.commands.')))"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.split() == ["likewise.app.commands.fuse"]
+
+
+def test_the_table_of_commands_is_of_those_that_there_are():
+    shown = parser().format_help()
+    for name, (module, summary) in registry.COMMANDS.items():
+        assert name in shown.split()
+        assert summary in " ".join(shown.split())
+        with pytest.raises(SystemExit, match="0"):
+            parser(name).parse_args([name, "--help"])
+        assert (SOURCE / "app" / "commands" / f"{module}.py").exists()
 
 
 def test_documentation_names_every_room():

@@ -42,6 +42,38 @@ EXPANDERS = {
 # What smooths a ranking.
 SMOOTHINGS = {"klsa": "likewise.smooth.stage:Smoothing"}
 
+# Commands: the module of `app/commands` that has each, and what it does in a line.
+COMMANDS = {
+    "index": ("build", "make a collection of documents"),
+    "add": ("build", "add documents to a collection"),
+    "delete": ("build", "delete documents by id"),
+    "merge": ("build", "merge a collection into one segment"),
+    "info": ("look", "describe a collection"),
+    "show": ("look", "show one document"),
+    "copy": ("maintain", "copy a collection, whole"),
+    "clean": ("maintain", "remove what nobody needs"),
+    "upgrade": ("maintain", "bring a collection to the format of this version"),
+    "like": ("like", "find documents like the one in hand"),
+    "search": ("ask", "find documents that match a query"),
+    "run": ("ask", "answer many queries, as a TREC run"),
+    "term-graph": ("term_graph", "make the graph of terms that are said together"),
+    "terms": ("terms", "find the terms nearest to some"),
+    "distance": ("terms", "tell how near two texts are by their terms"),
+    "predict-terms": ("terms", "tell which terms a document can be expected to mention"),
+    "perturb": ("perturb", "show which words move together as a query changes"),
+    "fit": ("fit", "fit a model of the documents"),
+    "topics": ("decompose", "list the topics of a model"),
+    "decompose": ("decompose", "show what a document is made of"),
+    "neighbours": ("neighbours", "find the nearest documents in a model's space"),
+    "fuse": ("fuse", "fuse TREC runs into one"),
+    "qrels": ("judge", "make judgements from metadata"),
+    "tune": ("judge", "learn weights from judgements"),
+    "eval": ("judge", "measure runs against judgements"),
+    "risk": ("risk", "measure what expansion gains and risks"),
+    "reproduce": ("reproduce", "run the papers' experiments again, and say which claims hold"),
+    "demo": ("demo", "show the main jobs on docstrings"),
+}
+
 # Kinds of derived data.
 KINDS = {
     "model": "likewise.models.stored:MODEL",

@@ -9,27 +9,10 @@ import os
 import sys
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from importlib import import_module
 from typing import TextIO
 
-from likewise import __version__
-from likewise.app.commands import (
-    ask,
-    build,
-    decompose,
-    demo,
-    fit,
-    fuse,
-    judge,
-    like,
-    look,
-    maintain,
-    neighbours,
-    perturb,
-    reproduce,
-    risk,
-    term_graph,
-    terms,
-)
+from likewise import __version__, registry
 from likewise.errors import LikewiseError, UsageError
 
 _DESCRIPTION = """\
@@ -48,8 +31,8 @@ a table takes --json. Exit codes: 0 done, 1 failed, 2 not understood, 130 interr
 """
 
 
-def parser() -> argparse.ArgumentParser:
-    """Make the parser of the whole command line."""
+def parser(command: str = "") -> argparse.ArgumentParser:
+    """Make the parser of a command; without one, what tells of all of them."""
     top = argparse.ArgumentParser(
         prog="likewise",
         description=_DESCRIPTION,
@@ -58,26 +41,12 @@ def parser() -> argparse.ArgumentParser:
     )
     top.add_argument("--version", action="version", version=f"likewise {__version__}")
     commands = top.add_subparsers(title="commands", metavar="COMMAND", required=True)
-    rooms = (
-        build,
-        look,
-        maintain,
-        like,
-        ask,
-        term_graph,
-        terms,
-        perturb,
-        fit,
-        decompose,
-        neighbours,
-        fuse,
-        judge,
-        risk,
-        reproduce,
-        demo,
-    )
-    for kind in rooms:
-        kind.register(commands)
+    if command in registry.COMMANDS:
+        module, _ = registry.COMMANDS[command]
+        import_module(f"likewise.app.commands.{module}").register(commands)
+    else:
+        for name, (_, summary) in registry.COMMANDS.items():
+            commands.add_parser(name, help=summary)
     return top
 
 
@@ -87,9 +56,16 @@ def main(arguments: Sequence[str] | None = None) -> int:
         # What a terminal cannot show is replaced, not an error.
         if isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(errors="replace")
-    options = parser().parse_args(arguments)
+    given = [*(sys.argv[1:] if arguments is None else arguments)]
+    options = parser(_command(given)).parse_args(given)
     with _logging_to(sys.stderr):
         return _run(options)
+
+
+def _command(arguments: Sequence[str]) -> str:
+    """Give the command that was typed: only its module is imported. Options may not precede it."""
+    typed = [argument for argument in arguments if argument != "--"]
+    return typed[0] if typed else ""
 
 
 def _run(options: argparse.Namespace) -> int:

@@ -8,6 +8,8 @@ import sys
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
+from likewise import registry
+
 if TYPE_CHECKING:
     from likewise.collection.build import Resources
 
@@ -17,10 +19,9 @@ Run = Callable[[argparse.Namespace], None]
 _UNITS = {"": 1, "K": 1 << 10, "M": 1 << 20, "G": 1 << 30, "T": 1 << 40}
 
 
-def command(
-    commands: Commands, name: str, run: Run, *, summary: str, manual: str
-) -> argparse.ArgumentParser:
-    """Add a command: its name, what it does in a line, and its manual."""
+def command(commands: Commands, name: str, run: Run, *, manual: str) -> argparse.ArgumentParser:
+    """Add a command of the table: what runs it, and its manual."""
+    _, summary = registry.COMMANDS[name]
     made: argparse.ArgumentParser = commands.add_parser(
         name,
         help=summary,

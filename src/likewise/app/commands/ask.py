@@ -116,7 +116,6 @@ def register(commands: Commands) -> None:
         commands,
         "search",
         _search,
-        summary="find documents that match a query",
         manual=_SEARCH_MANUAL,
     )
     search.add_argument("collection", type=Path, metavar="DIR", help="the collection")
@@ -127,9 +126,7 @@ def register(commands: Commands) -> None:
     search.add_argument("--quiet", action="store_true", help="no progress on standard error")
     add_json(search)
 
-    run = command(
-        commands, "run", _run, summary="answer many queries, as a TREC run", manual=_RUN_MANUAL
-    )
+    run = command(commands, "run", _run, manual=_RUN_MANUAL)
     run.add_argument("collection", type=Path, metavar="DIR", help="the collection")
     what = run.add_mutually_exclusive_group(required=True)
     what.add_argument("--queries", metavar="FILE", help="the queries, - or ir:ID")

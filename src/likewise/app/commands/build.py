@@ -70,9 +70,7 @@ by hand gives one segment without gaps: the smallest and fastest form.
 
 def register(commands: Commands) -> None:
     """Add the commands."""
-    index = command(
-        commands, "index", _index, summary="make a collection of documents", manual=_INDEX_MANUAL
-    )
+    index = command(commands, "index", _index, manual=_INDEX_MANUAL)
     index.add_argument("sources", nargs="+", metavar="SOURCE", help="where documents come from")
     index.add_argument("--to", required=True, type=Path, metavar="DIR", help="the new collection")
     index.add_argument(
@@ -95,18 +93,14 @@ def register(commands: Commands) -> None:
     add_resources(index)
     add_json(index)
 
-    add = command(
-        commands, "add", _add, summary="add documents to a collection", manual=_ADD_MANUAL
-    )
+    add = command(commands, "add", _add, manual=_ADD_MANUAL)
     add.add_argument("collection", type=Path, metavar="DIR", help="the collection")
     add.add_argument("sources", nargs="+", metavar="SOURCE", help="where documents come from")
     _add_reading(add)
     add_resources(add)
     add_json(add)
 
-    delete = command(
-        commands, "delete", _delete, summary="delete documents by id", manual=_DELETE_MANUAL
-    )
+    delete = command(commands, "delete", _delete, manual=_DELETE_MANUAL)
     delete.add_argument("collection", type=Path, metavar="DIR", help="the collection")
     delete.add_argument("ids", nargs="*", metavar="ID", help="documents to delete")
     delete.add_argument("--from", dest="file", metavar="FILE", help="a file with an id a line")
@@ -119,7 +113,6 @@ def register(commands: Commands) -> None:
         commands,
         "merge",
         _merge,
-        summary="merge a collection into one segment",
         manual=_MERGE_MANUAL,
     )
     merge.add_argument("collection", type=Path, metavar="DIR", help="the collection")

@@ -47,9 +47,7 @@ examples:
 
 def register(commands: Commands) -> None:
     """Add the commands."""
-    topics = command(
-        commands, "topics", _topics, summary="list the topics of a model", manual=_TOPICS_MANUAL
-    )
+    topics = command(commands, "topics", _topics, manual=_TOPICS_MANUAL)
     topics.add_argument("collection", type=Path, metavar="DIR", help="the collection")
     _add_model(topics)
     topics.add_argument(
@@ -70,7 +68,6 @@ def register(commands: Commands) -> None:
         commands,
         "decompose",
         _decompose,
-        summary="show what a document is made of",
         manual=_DECOMPOSE_MANUAL,
     )
     parts.add_argument("collection", type=Path, metavar="DIR", help="the collection")

@@ -36,9 +36,7 @@ _DOCUMENT = "scipy.signal.butter"
 
 def register(commands: Commands) -> None:
     """Add the command."""
-    parser = command(
-        commands, "demo", _demo, summary="show the main jobs on docstrings", manual=_MANUAL
-    )
+    parser = command(commands, "demo", _demo, manual=_MANUAL)
     parser.add_argument("--to", type=Path, metavar="DIR", help="keep the collection here")
     parser.add_argument("--quiet", action="store_true", help="no progress on standard error")
 

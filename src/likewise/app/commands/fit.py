@@ -61,7 +61,7 @@ examples:
 
 def register(commands: Commands) -> None:
     """Add the command."""
-    fit = command(commands, "fit", _fit, summary="fit a model of the documents", manual=_MANUAL)
+    fit = command(commands, "fit", _fit, manual=_MANUAL)
     fit.add_argument("collection", type=Path, metavar="DIR", help="the collection")
     fit.add_argument(
         "--model", metavar="NAME", help="the model (default: lsi and klsa; with vectors, these)"

@@ -44,7 +44,7 @@ examples:
 
 def register(commands: Commands) -> None:
     """Add the command."""
-    fuse = command(commands, "fuse", _fuse, summary="fuse TREC runs into one", manual=_MANUAL)
+    fuse = command(commands, "fuse", _fuse, manual=_MANUAL)
     fuse.add_argument("runs", nargs="+", metavar="RUN", help="TREC run files; - is standard input")
     fuse.add_argument(
         "--method",

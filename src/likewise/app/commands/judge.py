@@ -54,15 +54,11 @@ examples:
 def register(commands: Commands) -> None:
     """Add the commands."""
     _register_eval(commands)
-    qrels = command(
-        commands, "qrels", _qrels, summary="make judgements from metadata", manual=_QRELS_MANUAL
-    )
+    qrels = command(commands, "qrels", _qrels, manual=_QRELS_MANUAL)
     qrels.add_argument("collection", type=Path, metavar="DIR", help="the collection")
     _add_judging(qrels, required=True)
     qrels.add_argument("--ids", type=Path, metavar="FILE", help="write the queries' ids here")
-    tune = command(
-        commands, "tune", _tune, summary="learn weights from judgements", manual=_TUNE_MANUAL
-    )
+    tune = command(commands, "tune", _tune, manual=_TUNE_MANUAL)
     tune.add_argument("collection", type=Path, metavar="DIR", help="the collection")
     _add_judging(tune, required=False)
     tune.add_argument("--qrels", metavar="FILE", help="TREC judgements, or ir:ID")
@@ -82,9 +78,7 @@ def _add_judging(parser: argparse.ArgumentParser, *, required: bool) -> None:
 
 
 def _register_eval(commands: Commands) -> None:
-    parser = command(
-        commands, "eval", _eval, summary="measure runs against judgements", manual=_MANUAL
-    )
+    parser = command(commands, "eval", _eval, manual=_MANUAL)
     parser.add_argument("runs", nargs="+", metavar="RUN", help="TREC run files")
     parser.add_argument("--qrels", required=True, metavar="FILE", help="TREC judgements, or ir:ID")
     parser.add_argument(

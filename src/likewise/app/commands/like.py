@@ -48,9 +48,7 @@ examples:
 
 def register(commands: Commands) -> None:
     """Add the command."""
-    like = command(
-        commands, "like", _like, summary="find documents like the one in hand", manual=_MANUAL
-    )
+    like = command(commands, "like", _like, manual=_MANUAL)
     like.add_argument("collection", type=Path, metavar="DIR", help="the collection")
     for name, metavar, what in (
         ("--doc", "FILE", "like a text file; - is standard input"),

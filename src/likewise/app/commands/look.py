@@ -27,11 +27,11 @@ examples:
 
 def register(commands: Commands) -> None:
     """Add the commands."""
-    info = command(commands, "info", _info, summary="describe a collection", manual=_INFO_MANUAL)
+    info = command(commands, "info", _info, manual=_INFO_MANUAL)
     info.add_argument("collection", type=Path, metavar="DIR", help="the collection")
     info.add_argument("--check", action="store_true", help="verify every file")
     add_json(info)
-    show = command(commands, "show", _show, summary="show one document", manual=_SHOW_MANUAL)
+    show = command(commands, "show", _show, manual=_SHOW_MANUAL)
     show.add_argument("collection", type=Path, metavar="DIR", help="the collection")
     show.add_argument("id", metavar="ID", help="the document")
     how = show.add_mutually_exclusive_group()

@@ -47,20 +47,17 @@ examples:
 
 def register(commands: Commands) -> None:
     """Add the commands."""
-    copy = command(commands, "copy", _copy, summary="copy a collection, whole", manual=_COPY_MANUAL)
+    copy = command(commands, "copy", _copy, manual=_COPY_MANUAL)
     copy.add_argument("collection", type=Path, metavar="DIR", help="the collection")
     copy.add_argument("to", type=Path, metavar="TO", help="a folder that is new or empty")
     add_json(copy)
-    clean = command(
-        commands, "clean", _clean, summary="remove what nobody needs", manual=_CLEAN_MANUAL
-    )
+    clean = command(commands, "clean", _clean, manual=_CLEAN_MANUAL)
     clean.add_argument("collection", type=Path, metavar="DIR", help="the collection")
     add_json(clean)
     upgrade = command(
         commands,
         "upgrade",
         _upgrade,
-        summary="bring a collection to the format of this version",
         manual=_UPGRADE_MANUAL,
     )
     upgrade.add_argument("collection", type=Path, metavar="DIR", help="the collection")

@@ -46,7 +46,6 @@ def register(commands: Commands) -> None:
         commands,
         "neighbours",
         _neighbours,
-        summary="find the nearest documents in a model's space",
         manual=_MANUAL,
     )
     parser.add_argument("collection", type=Path, metavar="DIR", help="the collection")

@@ -41,7 +41,6 @@ def register(commands: Commands) -> None:
         commands,
         "perturb",
         _perturb,
-        summary="show which words move together as a query changes",
         manual=_MANUAL,
     )
     parser.add_argument("collection", type=Path, metavar="DIR", help="the collection")

@@ -47,7 +47,6 @@ def register(commands: Commands) -> None:
         commands,
         "reproduce",
         _reproduce,
-        summary="run the papers' experiments again, and say which claims hold",
         manual=_MANUAL,
     )
     parser.add_argument("paper", nargs="*", metavar="PAPER", help="which papers (default: all)")

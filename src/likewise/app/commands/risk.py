@@ -46,9 +46,7 @@ examples:
 
 def register(commands: Commands) -> None:
     """Add the command."""
-    risk = command(
-        commands, "risk", _risk, summary="measure what expansion gains and risks", manual=_MANUAL
-    )
+    risk = command(commands, "risk", _risk, manual=_MANUAL)
     risk.add_argument(
         "paths",
         nargs="+",

@@ -48,7 +48,6 @@ def register(commands: Commands) -> None:
         commands,
         "term-graph",
         _graph,
-        summary="make the graph of terms that are said together",
         manual=_MANUAL,
     )
     graph.add_argument("collection", type=Path, metavar="DIR", help="the collection")

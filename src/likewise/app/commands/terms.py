@@ -72,9 +72,7 @@ examples:
 
 def register(commands: Commands) -> None:
     """Add the commands."""
-    terms = command(
-        commands, "terms", _terms, summary="find the terms nearest to some", manual=_TERMS_MANUAL
-    )
+    terms = command(commands, "terms", _terms, manual=_TERMS_MANUAL)
     terms.add_argument("collection", type=Path, metavar="DIR", help="the collection")
     terms.add_argument("text", nargs="+", metavar="WORDS", help="the terms, or a text")
     terms.add_argument("-k", type=positive, default=20, metavar="N", help="terms (default 20)")
@@ -87,7 +85,6 @@ def register(commands: Commands) -> None:
         commands,
         "distance",
         _distance,
-        summary="tell how near two texts are by their terms",
         manual=_DISTANCE_MANUAL,
     )
     distance.add_argument("collection", type=Path, metavar="DIR", help="the collection")
@@ -100,7 +97,6 @@ def register(commands: Commands) -> None:
         commands,
         "predict-terms",
         _predict,
-        summary="tell which terms a document can be expected to mention",
         manual=_PREDICT_MANUAL,
     )
     predict.add_argument("collection", type=Path, metavar="DIR", help="the collection")
