@@ -27,7 +27,15 @@ from typing import NamedTuple
 # Whose answers are right. Pinned again where answers change on purpose.
 PINNED = "25cba07"
 # Cases that may differ from the pinned commit's: a pattern of names, and the reason.
-EXPECTED: dict[str, str] = {}
+_ROUNDING = "parts of all answers come from one product of matrices: their last bits"
+_ORDER = "parts of the same size are ordered by their names, not by their numbers"
+EXPECTED: dict[str, str] = {
+    "*/explain/default": _ROUNDING,
+    "cran/explain/klsa*": _ROUNDING,
+    "cran/explain/near *": _ORDER,
+    "cran/explain neighbours/*": _ORDER,
+    "cran/fuse/smoothed twice": "what a first smoothing knows nothing of counts as its lowest score",
+}
 
 ROOT = Path(__file__).resolve().parent.parent
 CASES = "golden_cases.py"
