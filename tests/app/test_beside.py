@@ -12,6 +12,7 @@ import likewise as lw
 from likewise.collection.manifest import MANIFESTS
 from likewise.collection.writer import Writer
 from likewise.errors import CollectionError, UsageError
+from likewise.like.store import halves_of
 
 from .stressing import ONE, THEMES, ask, begin, made
 
@@ -123,7 +124,7 @@ def test_weights_of_a_model_that_was_fitted_again_meanwhile_are_not_stored(folde
         with pytest.raises(CollectionError, match="lsi was fitted again in the meantime"):
             c.tune(judged, model="lsi")
         other.refresh()
-        assert other.halves("lsi").weights.chosen != "learnt"
+        assert halves_of(other.snapshot, "lsi").weights.chosen != "learnt"
         c.refresh()
         c.tune(judged, model="lsi")
-        assert c.halves("lsi").weights.chosen == "learnt"
+        assert halves_of(c.snapshot, "lsi").weights.chosen == "learnt"
