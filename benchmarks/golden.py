@@ -25,7 +25,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 # Whose answers are right. Pinned again where answers change on purpose.
-PINNED = "25cba07"
+PINNED = "2bec099"
 # Cases that may differ from the pinned commit's: a pattern of names, and the reason.
 _ROUNDING = "parts of all answers come from one product of matrices: their last bits"
 _ORDER = "parts of the same size are ordered by their names, not by their numbers"
