@@ -197,19 +197,15 @@ def test_a_filter_holds(c, written):
         assert any(len(result.ranking.docs) for result in found)
 
 
-SOME = "candidates by each half go with k, and so does what is near the first answers"
 NO_PREFIX = {
-    "halves": SOME,
-    "eq4": SOME,
     "lsh-tfidf": "documents are scored that share the most buckets, more of them for a larger k",
-    "near(index=lsh)": "an approximate finder proposes more for a larger k",
 }
 
 
 def prefixed(written):
     reason = NO_PREFIX.get(written)
     return pytest.param(
-        written, marks=[pytest.mark.xfail(reason=reason, strict=False)] if reason else []
+        written, marks=[pytest.mark.xfail(reason=reason, strict=True)] if reason else []
     )
 
 
