@@ -34,7 +34,7 @@ EXPECTED: dict[str, str] = {
     "cran/explain/klsa*": _ROUNDING,
     "cran/explain/near *": _ORDER,
     "cran/explain neighbours/*": _ORDER,
-    "cran/fuse/smoothed twice": "what the first smoothing does not know has its lowest score",
+    "cran/fuse/smoothed twice": "scores of three queries, ids equal: why is not known yet",
 }
 
 ROOT = Path(__file__).resolve().parent.parent
