@@ -150,7 +150,7 @@ def seeds(random):
 
 
 def in_tree(reach, random):
-    grow = import_module("likewise.neighbours.tree_kernels").grow
+    grow = import_module("likewise_papers.neighbours.kd_tree_kernels").grow
     for points in cloud(random):
         queries = np.zeros((3, points.shape[1]), np.float32)
         limit = 20 if reach == "k" else float((points[0].astype(np.float64) ** 2).sum())
@@ -349,11 +349,11 @@ CALLS = {
     "neighbours.kernels.fill_logs": logs,
     "neighbours.coded.scan_points": coded,
     "neighbours.coded.scan_rows": coded_rows,
-    "neighbours.tree_kernels.nearest": partial(in_tree, "k"),
-    "neighbours.tree_kernels.within": partial(in_tree, "radius"),
-    "neighbours.tree_kernels.grow": seeds,
-    "neighbours.tree_kernels.widest": spread,
-    "neighbours.tree_kernels.distance": apart,
+    "likewise_papers.neighbours.kd_tree_kernels.nearest": partial(in_tree, "k"),
+    "likewise_papers.neighbours.kd_tree_kernels.within": partial(in_tree, "radius"),
+    "likewise_papers.neighbours.kd_tree_kernels.grow": seeds,
+    "likewise_papers.neighbours.kd_tree_kernels.widest": spread,
+    "likewise_papers.neighbours.kd_tree_kernels.distance": apart,
     "smooth.space.fold": partial(words_by, 40, 90, ("columns", "rows")),
     "models.supplied.foretell_vectors": turned,
     "models.subspace.project": projected,
@@ -381,8 +381,10 @@ CALLS = {
 
 
 def kernel_of(name):
+    """Import a kernel by its name, from which `likewise.` is left out."""
     module, _, function = name.rpartition(".")
-    return getattr(import_module(f"likewise.{module}"), function)
+    package = "" if name.startswith("likewise_papers.") else "likewise."
+    return getattr(import_module(package + module), function)
 
 
 def bits_of(value, into):

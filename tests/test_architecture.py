@@ -8,10 +8,12 @@ from pathlib import Path
 import pytest
 
 import likewise
+import likewise_papers
 from likewise import registry
 from likewise.app.cli import parser
 
 SOURCE = Path(likewise.__file__).parent
+PAPERS = Path(likewise_papers.__file__).parent
 # A room may use those before it, and what stands outside all rooms.
 ROOMS = [
     "draw",
@@ -32,29 +34,79 @@ ROOMS = [
     "reproduce",
     "app",
 ]
-GROUND = {"errors", "records", "compiled", "notation", "registry"}
+GROUND = ["errors", "records", "compiled", "notation", "registry"]
 
 
-def imported_modules(path):
+def imported_modules(path, package=""):
+    """Every module that a file of a package imports, and every name, as it may be a module."""
     for node in ast.walk(ast.parse(path.read_text("utf-8"))):
-        if isinstance(node, ast.ImportFrom) and node.module:
-            yield node.module
+        if isinstance(node, ast.ImportFrom):
+            around = package.split(".")[: len(package.split(".")) + 1 - node.level]
+            module = ".".join([*(around if node.level else []), *filter(None, [node.module])])
+            yield from (f"{module}.{alias.name}" for alias in node.names)
         elif isinstance(node, ast.Import):
             yield from (alias.name for alias in node.names)
 
 
+def rooms_used(path, source=SOURCE):
+    """The rooms and ground modules of likewise that a file of it imports."""
+    package = ".".join(path.relative_to(source.parent).parent.parts)
+    for module in imported_modules(path, package):
+        parts = module.split(".")
+        # What the package itself exports and computes is nobody's room: its version.
+        if parts[0] == "likewise" and len(parts) > 1 and parts[1] != "__version__":
+            yield parts[1]
+
+
 @pytest.mark.parametrize("room", ROOMS)
 def test_a_room_uses_only_the_rooms_before_it(room):
-    allowed = set(ROOMS[: ROOMS.index(room) + 1]) | GROUND
+    allowed = {*ROOMS[: ROOMS.index(room) + 1], *GROUND}
     for path in (SOURCE / room).rglob("*.py"):
-        for module in imported_modules(path):
-            parts = module.split(".")
-            if parts[0] == "likewise" and len(parts) > 1:
-                assert parts[1] in allowed, f"{path.relative_to(SOURCE)} uses {module}"
+        assert {*rooms_used(path)} <= allowed, path.relative_to(SOURCE)
+
+
+@pytest.mark.parametrize("module", GROUND)
+def test_the_ground_stands_on_itself_alone(module):
+    assert {*rooms_used(SOURCE / f"{module}.py")} <= {*GROUND}
+
+
+def test_nothing_stands_outside_the_rooms_and_the_ground():
+    modules = {path.stem for path in SOURCE.glob("*.py")}
+    assert modules == {*GROUND, "__init__", "__main__"}
+
+
+def test_nothing_knows_of_the_papers():
+    for path in SOURCE.rglob("*.py"):
+        package = ".".join(path.relative_to(SOURCE.parent).parent.parts)
+        packages = {name.partition(".")[0] for name in imported_modules(path, package)}
+        assert "likewise_papers" not in packages, path
+        assert "likewise_papers" not in path.read_text("utf-8"), path
+
+
+@pytest.mark.parametrize(
+    ("line", "used"),
+    [
+        ("import likewise.app.cli", ["app"]),
+        ("from likewise import app", ["app"]),
+        ("from likewise import errors, like as other", ["errors", "like"]),
+        ("from likewise.app import cli", ["app"]),
+        ("from . import kernels", ["terms"]),
+        ("from .. import app", ["app"]),
+        ("from ..app.cli import main", ["app"]),
+        ("def f():\n    from ..like import store", ["like"]),
+        ("from likewise import __version__", []),
+        ("import likewise_papers, numpy", []),
+    ],
+)
+def test_imports_are_seen_however_they_are_written(line, used, tmp_path):
+    path = tmp_path / "likewise" / "terms" / "new.py"
+    path.parent.mkdir(parents=True)
+    path.write_text(line)
+    assert [*rooms_used(path, tmp_path / "likewise")] == used
 
 
 def test_one_module_compiles_and_limits_threads():
-    for path in SOURCE.rglob("*.py"):
+    for path in [*SOURCE.rglob("*.py"), *PAPERS.rglob("*.py")]:
         packages = {module.partition(".")[0] for module in imported_modules(path)}
         assert path.name == "compiled.py" or not packages & {"numba", "threadpoolctl"}, path
 

@@ -23,6 +23,7 @@ import pytest
 from threadpoolctl import ThreadpoolController
 
 import likewise
+import likewise_papers
 from likewise import compiled
 from likewise.compiled import Kernel, content_of, fast_kernel, kernel, one_blas_thread
 from likewise.models.gibbs import weigh_topics
@@ -55,12 +56,13 @@ def run(*arguments, path=SOURCE.parent, launcher=(), **variables):
 
 def all_kernels():
     found = {}
-    for module in pkgutil.walk_packages(likewise.__path__, "likewise."):
-        if not module.name.endswith("__main__"):
-            for value in vars(import_module(module.name)).values():
-                if isinstance(value, Kernel):
-                    name = f"{value.py_func.__module__}.{value.py_func.__name__}"
-                    found[name.removeprefix("likewise.")] = value
+    for package in (likewise, likewise_papers):
+        for module in pkgutil.walk_packages(package.__path__, f"{package.__name__}."):
+            if not module.name.endswith("__main__"):
+                for value in vars(import_module(module.name)).values():
+                    if isinstance(value, Kernel):
+                        name = f"{value.py_func.__module__}.{value.py_func.__name__}"
+                        found[name.removeprefix("likewise.")] = value
     return found
 
 
@@ -302,11 +304,11 @@ def test_the_content_of_all_kernels_is_known_and_the_same_in_every_process():
     contents = {name: content_of(each) for name, each in all_kernels().items()}
     assert len(set(contents.values())) == len(contents)
     code = (
-        "import sys, json; from importlib import import_module; from likewise.compiled import "
-        "content_of; print(json.dumps({name: content_of(getattr(import_module('likewise.' + "
-        "name.rpartition('.')[0]), name.rpartition('.')[2])) for name in sys.argv[1:]}))"
+        "import sys, json, runpy; from likewise.compiled import content_of;"
+        "kernel_of = runpy.run_path(sys.argv[1])['kernel_of'];"
+        "print(json.dumps({name: content_of(kernel_of(name)) for name in sys.argv[2:]}))"
     )
-    done = run("-c", code, *contents, PYTHONHASHSEED=1)
+    done = run("-c", code, CALLS, *contents, PYTHONHASHSEED=1)
     assert json.loads(done.stdout) == contents
 
 
@@ -453,8 +455,9 @@ def test_a_machine_that_is_read_only(package, tmp_path):
 
 def test_no_module_imports_numba():
     code = (
-        "import pkgutil, sys, likewise; from importlib import import_module;"
-        "names = [m.name for m in pkgutil.walk_packages(likewise.__path__, 'likewise.')];"
+        "import pkgutil, sys, likewise, likewise_papers; from importlib import import_module;"
+        "names = [m.name for package in (likewise, likewise_papers)"
+        " for m in pkgutil.walk_packages(package.__path__, package.__name__ + '.')];"
         "[import_module(name) for name in names if not name.endswith('__main__')];"
         "sys.exit('numba' in sys.modules)"
     )

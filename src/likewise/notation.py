@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import dataclasses
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any, TypeVar
 
 from likewise.errors import UsageError
@@ -33,12 +33,11 @@ def write(config: object) -> str:
 def read(text: str, table: Mapping[str, type[Config]], *, what: str) -> Config:
     """Read a configuration that is written as `write` does; `what` names it in messages."""
     written = name_and_inside(text)
-    names = ", ".join(sorted(table))
     if written is None:
         raise UsageError(f"{what} {text!r} is not written as name or name(option=value,…)")
     name, inside = written
     if name not in table:
-        raise UsageError(f"unknown {what} {name!r}: it is one of {names}")
+        raise UsageError(unknown(what, name, table))
     kind = table[name]
     fields = {field.name: field for field in _fields(kind)}
     options: dict[str, Any] = {}
@@ -54,6 +53,16 @@ def read(text: str, table: Mapping[str, type[Config]], *, what: str) -> Config:
             raise UsageError(f"{what} {name}: {key} is given twice")
         options[key] = convert(value, like=fields[key].default, what=f"{what} {name}: {key}")
     return kind(**options)
+
+
+def unknown(what: str, name: str, known: Iterable[str]) -> str:
+    """Say that a name is none of those known, and which of them are close to it."""
+    from difflib import get_close_matches
+
+    names = sorted(known)
+    close = get_close_matches(name, names)
+    meant = f"; did you mean {' or '.join(close)}?" if close else ""
+    return f"unknown {what} {name!r}: it is one of {', '.join(names)}{meant}"
 
 
 def convert(value: str, *, like: Any, what: str) -> Any:

@@ -1,6 +1,8 @@
 """Tables of names: what each stands for is imported when it is first asked for.
 
-So no room imports one above it, and a command loads what it uses only.
+So no room imports one above it, and a command loads what it uses only. A name that is in no table,
+and only then, is looked for among the entry points of installed packages: in the group
+`likewise.search` for searches, and so on. So a package can add names, but not replace one.
 """
 
 from __future__ import annotations
@@ -8,7 +10,12 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from functools import cache
 from importlib import import_module
-from typing import Any
+from typing import TYPE_CHECKING, Any
+
+from likewise.errors import UsageError
+
+if TYPE_CHECKING:
+    from importlib.metadata import EntryPoint
 
 # Searches: what finds documents for a query.
 SEARCHES = {
@@ -41,6 +48,14 @@ EXPANDERS = {
 
 # What smooths a ranking.
 SMOOTHINGS = {"klsa": "likewise.smooth.stage:Smoothing"}
+
+# Finders: indexes that propose the vectors near a query.
+FINDERS = {
+    "auto": "likewise.neighbours.choose:Auto",
+    "scan": "likewise.neighbours.scan:Scan",
+    "lists": "likewise.neighbours.lists:Lists",
+    "ivf": "likewise.neighbours.partitions:IVF",
+}
 
 # Commands: the module of `app/commands` that has each, and what it does in a line.
 COMMANDS = {
@@ -98,22 +113,34 @@ MODELS = {
 
 
 class Table(Mapping[str, Any]):
-    """A table of names that is read as if everything in it were imported already."""
+    """Tables of names, read as if everything in them were imported already.
 
-    def __init__(self, *tables: Mapping[str, str]) -> None:
+    After their own names come those that installed packages add to `groups` of entry points, which
+    are only read where a name is not in the tables, or where all names are asked for.
+    """
+
+    def __init__(self, *tables: Mapping[str, str], groups: tuple[str, ...] = ()) -> None:
         self._places = {name: place for table in tables for name, place in table.items()}
+        self._groups = groups
 
     def __getitem__(self, name: str) -> Any:
-        return _imported(self._places[name])
+        if name in self._places:
+            return _imported(self._places[name])
+        return _loaded(self._added[name])
 
     def __contains__(self, name: object) -> bool:
-        return name in self._places
+        return name in self._places or name in self._added
 
     def __iter__(self) -> Iterator[str]:
-        return iter(self._places)
+        yield from self._places
+        yield from (name for name in self._added if name not in self._places)
 
     def __len__(self) -> int:
-        return len(self._places)
+        return sum(1 for _ in self)
+
+    @property
+    def _added(self) -> dict[str, EntryPoint]:
+        return {name: entry for group in self._groups for name, entry in _entries(group).items()}
 
 
 def look_up(table: Mapping[str, str], name: str) -> Any:
@@ -121,7 +148,39 @@ def look_up(table: Mapping[str, str], name: str) -> Any:
     return _imported(table[name])
 
 
+def command_added(name: str) -> Any:
+    """Give the function that registers a command of another installed package, or None."""
+    entry = _entries("likewise.commands").get(name)
+    return _loaded(entry) if entry else None
+
+
+def commands_added() -> list[str]:
+    """List the commands of other installed packages."""
+    return [name for name in _entries("likewise.commands") if name not in COMMANDS]
+
+
 @cache
 def _imported(place: str) -> Any:
     module, _, attribute = place.partition(":")
     return getattr(import_module(module), attribute)
+
+
+@cache
+def _entries(group: str) -> dict[str, EntryPoint]:
+    """Read the entry points of a group, by name: that takes a tenth of a second or two."""
+    from importlib.metadata import entry_points
+
+    found: dict[str, EntryPoint] = {}
+    for entry in entry_points(group=group):
+        found.setdefault(entry.name, entry)
+    return found
+
+
+def _loaded(entry: EntryPoint) -> Any:
+    try:
+        return entry.load()
+    except (ImportError, AttributeError) as error:
+        raise UsageError(
+            f"{entry.name} is {entry.value} of an installed package, which cannot be imported "
+            f"({error}); install that package anew"
+        ) from error

@@ -10,14 +10,14 @@ from likewise import notation
 from likewise.collection.pack import Memory
 from likewise.errors import UsageError
 from likewise.neighbours import choose as module
-from likewise.neighbours.choose import METHODS, Auto, choose
-from likewise.neighbours.index import build_neighbours, read_method
-from likewise.neighbours.links import HNSW
+from likewise.neighbours.choose import Auto, choose
+from likewise.neighbours.index import METHODS, build_neighbours, read_method
 from likewise.neighbours.lists import Lists
 from likewise.neighbours.metrics import METRICS, embed
 from likewise.neighbours.partitions import IVF
 from likewise.neighbours.scan import Scan
 from likewise.neighbours.store import open_neighbours
+from likewise_papers.neighbours.hnsw import HNSW
 
 SPARSE, DENSE = 0.01, 1.0
 

@@ -13,8 +13,7 @@ from likewise import notation
 from likewise.collection.pack import open_pack
 from likewise.errors import DamagedError, UsageError
 from likewise.neighbours import index
-from likewise.neighbours.choose import METHODS
-from likewise.neighbours.index import build_neighbours, read_method
+from likewise.neighbours.index import METHODS, build_neighbours, read_method
 from likewise.neighbours.metrics import METRICS, embed
 from likewise.neighbours.scan import Scanner
 from likewise.neighbours.store import open_neighbours

@@ -15,9 +15,9 @@ from likewise import notation
 from likewise.collection.pack import Memory, open_pack
 from likewise.errors import DamagedError, MissingExtra, UsageError
 from likewise.neighbours import partitions
-from likewise.neighbours.links import HNSW, GraphFinder
 from likewise.neighbours.partitions import IVF, ListsFinder
-from likewise.neighbours.tree import Tree
+from likewise_papers.neighbours.hnsw import HNSW, GraphFinder
+from likewise_papers.neighbours.kd_tree import Tree
 
 faiss = pytest.importorskip("faiss")
 
@@ -160,7 +160,7 @@ SCRIPT = """
 import hashlib
 import numpy as np
 from likewise.collection.pack import Memory
-from likewise.neighbours.links import HNSW
+from likewise_papers.neighbours.hnsw import HNSW
 from likewise.neighbours.partitions import IVF
 points = np.random.default_rng(0).standard_normal((40_000, 33)).astype(np.float32)
 for method, n in ((IVF(), 40_000), (HNSW(construction=20), 1000)):

@@ -7,7 +7,7 @@ from likewise.errors import UsageError
 from likewise.expand.expander import Expander
 from likewise.expand.similarity import SIMILARITIES
 
-EXPANDERS = registry.Table(registry.EXPANDERS)
+EXPANDERS = registry.Table(registry.EXPANDERS, groups=("likewise.expand",))
 
 
 def read_expander(how: str | Expander) -> Expander:

@@ -11,15 +11,11 @@ import numpy as np
 from likewise.collection.pack import Arrays
 from likewise.compiled import Floats
 from likewise.errors import UsageError
-from likewise.neighbours.codes import Codes
 from likewise.neighbours.finder import Finder, Method
-from likewise.neighbours.links import HNSW
 from likewise.neighbours.lists import Lists, suits
-from likewise.neighbours.lsh import LSH
 from likewise.neighbours.metrics import Metric
 from likewise.neighbours.partitions import IVF
 from likewise.neighbours.scan import Scan
-from likewise.neighbours.tree import Tree
 
 # Below so many numbers a scan takes about a millisecond, and nothing has to be built.
 _SCANNED = 16_000_000
@@ -47,11 +43,6 @@ class Auto:
     def load(self, arrays: Arrays, points: Floats) -> Finder:
         """Refuse: nothing is saved under this name."""
         raise UsageError("auto is no index: nothing is stored under this name")
-
-
-METHODS: dict[str, type[Method]] = {
-    method.notation: method for method in (Auto, Scan, LSH, Codes, Tree, Lists, IVF, HNSW)
-}
 
 
 def choose(points: Floats, metric: Metric, auto: Auto = Auto(), *, seed: int = 0) -> Method:

@@ -18,10 +18,10 @@ from typing import Any, NamedTuple, TypeVar
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from likewise import notation
+from likewise import notation, registry
 from likewise.compiled import Bools, Floats, Ints
 from likewise.errors import UsageError
-from likewise.neighbours.choose import METHODS, Auto, choose
+from likewise.neighbours.choose import Auto, choose
 from likewise.neighbours.finder import Finder, Method, Proposals, gather
 from likewise.neighbours.kernels import keep_nearest, keep_within
 from likewise.neighbours.metrics import (
@@ -44,6 +44,8 @@ _MORE = 8
 # The nearest by a divergence that is only bounded by Euclidean distance are among so many times
 # as many nearest points, nearly always; `certified` makes it always.
 _WIDER = 4
+
+METHODS = registry.Table(registry.FINDERS, groups=("likewise.finders",))
 
 Item = TypeVar("Item")
 

@@ -10,7 +10,12 @@ from likewise.records import ALL, Condition, Filter
 from likewise.stages.fusion import Fuse
 from likewise.stages.stage import Chain, Cut, Stage, Where
 
-STAGES = registry.Table(registry.SEARCHES, registry.EXPANDERS, registry.SMOOTHINGS)
+STAGES = registry.Table(
+    registry.SEARCHES,
+    registry.EXPANDERS,
+    registry.SMOOTHINGS,
+    groups=("likewise.search", "likewise.expand", "likewise.smooth"),
+)
 
 
 def read_stage(text: str, *, what: str = "method") -> Stage:

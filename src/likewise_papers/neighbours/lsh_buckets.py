@@ -13,8 +13,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from likewise.compiled import Floats, Ids, Int, Ints, Offsets, Shorts, kernel
-from likewise.neighbours.chances import order_by
-from likewise.neighbours.codes import project
+from likewise_papers.neighbours.collision_probability import order_by
+from likewise_papers.neighbours.simhash import project
 
 # Axes, offsets and multipliers; starts of cells, tags and rows.
 Functions: TypeAlias = tuple[NDArray[np.float32], Floats, NDArray[np.uint64]]

@@ -13,8 +13,8 @@ from likewise import notation
 from likewise.collection.pack import Memory, open_pack
 from likewise.errors import DamagedError, UsageError
 from likewise.neighbours.scan import Scan
-from likewise.neighbours.tree import Tree
-from likewise.neighbours.tree_kernels import (
+from likewise_papers.neighbours.kd_tree import Tree
+from likewise_papers.neighbours.kd_tree_kernels import (
     cut_at,
     distance,
     distance_to_box,

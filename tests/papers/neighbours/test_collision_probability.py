@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import integrate, stats
 
-from likewise.neighbours.chances import (
+from likewise_papers.neighbours.collision_probability import (
     Chances,
     collision,
     order_by,

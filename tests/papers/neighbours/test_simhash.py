@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from likewise import notation
 from likewise.errors import UsageError
-from likewise.neighbours.codes import Codes, list_codes, project
+from likewise_papers.neighbours.simhash import Codes, list_codes, project
 
 
 def simplex(n, seed=0, dimension=50):

@@ -28,10 +28,15 @@ from likewise import notation
 from likewise.collection.pack import Arrays, Output, require
 from likewise.compiled import Doubles, Floats, Ids, Offsets, Shorts, kernel
 from likewise.errors import UsageError
-from likewise.neighbours.buckets import cell_bits, find_keys, read_buckets, sort_keys
-from likewise.neighbours.chances import LONGEST, Chances, perturbations, tables_for
-from likewise.neighbours.codes import note_about, read_about, taken_over
 from likewise.neighbours.finder import Finder, Proposals, checked_points, checked_queries
+from likewise_papers.neighbours.collision_probability import (
+    LONGEST,
+    Chances,
+    perturbations,
+    tables_for,
+)
+from likewise_papers.neighbours.lsh_buckets import cell_bits, find_keys, read_buckets, sort_keys
+from likewise_papers.neighbours.simhash import note_about, read_about, taken_over
 
 _MOST_PROBES = 1024
 # What a point takes in a table: its row, a tag, and a share of the table's cells.

@@ -24,7 +24,7 @@ from likewise.collection.pack import Arrays, Output
 from likewise.compiled import Floats
 from likewise.errors import DamagedError, UsageError
 from likewise.neighbours.finder import Finder, Proposals, checked_points, checked_queries
-from likewise.neighbours.tree_kernels import Branches, grow, nearest, within
+from likewise_papers.neighbours.kd_tree_kernels import Branches, grow, nearest, within
 
 # Whoever scores candidates rounds in another way: a few more are proposed than asked for, and
 # from a hair farther away.

@@ -9,8 +9,8 @@ from drawn import n_stored, stored
 
 from likewise import notation
 from likewise.errors import UsageError
-from likewise.neighbours.chances import collision
-from likewise.neighbours.lsh import LSH, LSHFinder, Shape, choose, squared_distances
+from likewise_papers.neighbours.collision_probability import collision
+from likewise_papers.neighbours.e2lsh import LSH, LSHFinder, Shape, choose, squared_distances
 
 
 def simplex(n, seed=0, dimension=60):

@@ -5,7 +5,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from likewise.neighbours.buckets import (
+from likewise_papers.neighbours.collision_probability import perturbations
+from likewise_papers.neighbours.lsh_buckets import (
     cell_bits,
     find_buckets,
     find_keys,
@@ -14,7 +15,6 @@ from likewise.neighbours.buckets import (
     read_buckets,
     sort_keys,
 )
-from likewise.neighbours.chances import perturbations
 
 
 def draw(n, dimension, length, tables, seed=0):

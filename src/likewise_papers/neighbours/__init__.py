@@ -1,0 +1,1 @@
+"""Indexes of vectors that the papers measured: hashing, trees and graphs."""
