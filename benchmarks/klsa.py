@@ -31,6 +31,9 @@ import likewise as lw
 from likewise.engine.pipeline import Pipeline
 from likewise.evaluate.measures import evaluate
 from likewise.evaluate.significance import TOLERANCE
+from likewise.like.smooth import Smoothing, SmoothWith
+from likewise.models.kernel_rows import RowSearch, StoredRows
+from likewise.models.klsa import KLSA, fit_space
 from likewise.reproduce.bench import Bench, as_run, search
 from likewise.reproduce.data import JUDGED, Data
 from likewise.reproduce.folders import named_folders
@@ -38,10 +41,6 @@ from likewise.reproduce.judged import Judged, of_collection
 from likewise.reproduce.papers.kernel_lsa import PAPER
 from likewise.reproduce.papers.kernel_lsa.pipelines import asked_otherwise
 from likewise.reproduce.papers.perturbation.choosing import pick
-from likewise.smooth.search import RowSearch
-from likewise.smooth.space import KLSA, fit_space
-from likewise.smooth.stage import Smoothing, SmoothWith
-from likewise.smooth.store import StoredRows
 from likewise.stages.stage import Result
 
 LOSS = 5.0

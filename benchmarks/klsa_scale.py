@@ -43,13 +43,12 @@ from likewise.collection.snapshot import Snapshot, open_snapshot
 from likewise.collection.writer import Writer, build
 from likewise.derived.keeping import derive
 from likewise.engine.pipeline import Pipeline
+from likewise.like.smooth import DEPTH, Smoothing, SmoothWith
 from likewise.models import stored
+from likewise.models.kernel_rows import RowSearch, open_rows
+from likewise.models.klsa import KLSA, fit_space
 from likewise.records import Document, Query
 from likewise.reproduce.folders import find_collection, named_folders
-from likewise.smooth.search import RowSearch
-from likewise.smooth.space import KLSA, fit_space
-from likewise.smooth.stage import DEPTH, Smoothing, SmoothWith
-from likewise.smooth.store import open_rows
 from likewise.text.analysis import Analysis
 from term_scale import Clock, peak
 

@@ -354,7 +354,7 @@ CALLS = {
     "likewise_papers.neighbours.kd_tree_kernels.grow": seeds,
     "likewise_papers.neighbours.kd_tree_kernels.widest": spread,
     "likewise_papers.neighbours.kd_tree_kernels.distance": apart,
-    "smooth.space.fold": partial(words_by, 40, 90, ("columns", "rows")),
+    "models.klsa.fold": partial(words_by, 40, 90, ("columns", "rows")),
     "models.supplied.foretell_vectors": turned,
     "models.subspace.project": projected,
     "models.subspace.weigh": weighed,

@@ -34,8 +34,10 @@ if TYPE_CHECKING:
     from likewise.expand.ranked import RankedRM
     from likewise.expand.robust import Robust
     from likewise.like.near import Near
+    from likewise.like.smooth import Smoothing
     from likewise.models.bags import Sample
     from likewise.models.ddm import DDM, LDA
+    from likewise.models.klsa import KLSA
     from likewise.models.subspace import LSI
     from likewise.models.supplied import Supplied
     from likewise.models.triple import Triples
@@ -45,8 +47,6 @@ if TYPE_CHECKING:
     from likewise.records import Document, Filter, Query, QueryDocument, Ranking
     from likewise.reproduce.report import reproduce_papers
     from likewise.retrieve import BM25, TFIDF, JelinekMercer, QueryLikelihood
-    from likewise.smooth.space import KLSA
-    from likewise.smooth.stage import Smoothing
     from likewise.sources import Columns, open_source
     from likewise.stages import Cut, Result, Stage, fuse
     from likewise.stages.reading import stage
@@ -93,8 +93,8 @@ _ROOMS = {
     "likewise.records": ("Document", "Filter", "Query", "QueryDocument", "Ranking"),
     "likewise.reproduce.report": ("reproduce_papers",),
     "likewise.retrieve": ("BM25", "TFIDF", "JelinekMercer", "QueryLikelihood"),
-    "likewise.smooth.space": ("KLSA",),
-    "likewise.smooth.stage": ("Smoothing",),
+    "likewise.models.klsa": ("KLSA",),
+    "likewise.like.smooth": ("Smoothing",),
     "likewise.sources": ("Columns", "open_source"),
     "likewise.stages": ("Cut", "Result", "Stage", "fuse"),
     "likewise.stages.reading": ("stage",),

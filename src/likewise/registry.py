@@ -47,7 +47,7 @@ EXPANDERS = {
 }
 
 # What smooths a ranking.
-SMOOTHINGS = {"klsa": "likewise.smooth.stage:Smoothing"}
+SMOOTHINGS = {"klsa": "likewise.like.smooth:Smoothing"}
 
 # Finders: indexes that propose the vectors near a query.
 FINDERS = {
@@ -107,8 +107,8 @@ MODELS = {
     "topics": "likewise.models.topics:TopicModel",
     "subspace": "likewise.models.subspace:Subspace",
     "vectors": "likewise.models.supplied:SuppliedModel",
-    "klsa": "likewise.smooth.space:KernelSpace",
-    "klsa-given": "likewise.smooth.given:GivenSpace",
+    "klsa": "likewise.models.klsa:KernelSpace",
+    "klsa-given": "likewise.models.user_kernels:GivenSpace",
 }
 
 

@@ -11,8 +11,7 @@ import likewise as lw
 from likewise.app.asking import DEFAULT_EXPAND, DEFAULT_SMOOTH
 from likewise.app.cli import main
 from likewise.errors import UsageError
-from likewise.smooth.search import rows_of
-from likewise.smooth.store import StoredRows
+from likewise.models.kernel_rows import StoredRows, rows_of
 
 AIR = ["wing flutter", "panel vibration", "aircraft loads", "airfoil lift", "tail oscillation"]
 SEA = ["ship hull", "wave loads", "rudder turning", "propeller noise", "harbour tide"]

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import likewise as lw
 from likewise.like.store import halves_of
-from likewise.smooth.search import rows_of
+from likewise.models.kernel_rows import rows_of
 
 SAVED = Path(__file__).parent / "format-1-saved"
 NAMES = ("full", "odd", "empty")

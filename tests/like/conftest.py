@@ -1,12 +1,18 @@
 """A collection with topics, and documents that have none."""
 
+import sys
+from pathlib import Path
+
 import numpy as np
 import pytest
+
+sys.path.insert(0, str(Path(__file__).parent.parent))
 
 import likewise as lw
 from likewise.like.methods import halves_ranker
 from likewise.like.near import read_near, space_of
 from likewise.like.store import halves_of
+from term_lists import dense, draw, kinds, made_for_a_while, make  # noqa: F401
 
 THEMES = {
     "flow": "boundary layer flow laminar viscous plate",

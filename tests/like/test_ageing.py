@@ -8,9 +8,9 @@ import pytest
 import likewise as lw
 from likewise.app.cli import main
 from likewise.like import ageing as ages
+from likewise.models.kernel_rows import rows_of
+from likewise.models.klsa import weigh
 from likewise.models.stored import find_model
-from likewise.smooth.search import rows_of
-from likewise.smooth.space import weigh
 
 from .conftest import THEMES, documents
 

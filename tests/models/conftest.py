@@ -4,15 +4,17 @@ from pathlib import Path
 import pytest
 
 sys.path.insert(0, str(Path(__file__).parent))
+sys.path.insert(0, str(Path(__file__).parent.parent))
 
-from generative import draw
+import generative
 
 from likewise.models.ddm import DDM, fit
+from term_lists import dense, draw, kinds, made_for_a_while, make  # noqa: F401
 
 
 @pytest.fixture(scope="session")
 def drawn():
-    return draw()
+    return generative.draw()
 
 
 @pytest.fixture(scope="session")

@@ -9,8 +9,8 @@ from hypothesis import strategies as st
 from shelf import TEXTS, make_collection, make_space, make_topics
 
 import likewise as lw
+from likewise.collection.text_counts import counts_of
 from likewise.models.coherence import count_meetings, mean_npmi
-from likewise.models.outside import counts_of
 from likewise.models.reading import RELEVANCE, describe, relevance, survey
 from likewise.models.surfaces import readable_terms, spaced, surface_words
 from likewise.text.analysis import Analysis, Analyzer

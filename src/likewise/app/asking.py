@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from likewise.evaluate.risk_table import RiskTable
     from likewise.expand.expander import Expander
     from likewise.expand.perturb import Perturbed, Strategy
-    from likewise.smooth.stage import Smoothing
+    from likewise.like.smooth import Smoothing
 
 Method: TypeAlias = "str | Stage"
 Filters: TypeAlias = "str | Filter | Sequence[str | Filter]"
@@ -184,7 +184,7 @@ def _is_none(how: object) -> bool:
 
 
 def _smoothing(how: str | Smoothing) -> Smoothing:
-    from likewise.smooth.stage import Smoothing, read_smoothing
+    from likewise.like.smooth import Smoothing, read_smoothing
 
     if not isinstance(how, str | Smoothing):
         raise UsageError(f"{how!r} is no smoothing: write klsa, klsa(docs=10), or none")

@@ -21,18 +21,18 @@ if TYPE_CHECKING:
     from likewise.models.bags import Sample
     from likewise.models.fitting import Config as ModelConfig
     from likewise.models.fitting import Watch
+    from likewise.models.gram import Gram
+    from likewise.models.kernel_rows import AnySpace
+    from likewise.models.klsa import KLSA
     from likewise.models.stored import AnyModel
     from likewise.models.vectors import Names, Source
-    from likewise.smooth.gram import Gram
-    from likewise.smooth.space import KLSA
-    from likewise.smooth.store import AnySpace
 
 
 def read_fitted(text: str) -> ModelConfig | KLSA:
     """Read what can be fitted as it is written: `ddm(topics=100)`, `klsa(kernel=cosine)`."""
     from likewise import notation
     from likewise.models.fitting import CONFIGS
-    from likewise.smooth.space import KLSA
+    from likewise.models.klsa import KLSA
 
     kinds: dict[str, type[ModelConfig | KLSA]] = {**CONFIGS, KLSA.notation: KLSA}
     return notation.read(text, kinds, what="model")
@@ -42,7 +42,7 @@ def read_indexed(
     model: str | ModelConfig | None, smooth: str | KLSA | None
 ) -> tuple[ModelConfig | None, KLSA | None]:
     """Read what is fitted as part of indexing; smooth "auto" is `klsa` beside a model."""
-    from likewise.smooth.space import KLSA
+    from likewise.models.klsa import KLSA
 
     config = _read(model)
     if isinstance(config, KLSA):
@@ -73,7 +73,7 @@ def fit_where_possible(
     # Else it would hold what the fit replaces.
     snapshot.close()
     if possible:
-        from likewise.smooth.space import NothingToFit
+        from likewise.models.klsa import NothingToFit
 
         with suppress(NothingToFit):
             fit_stored(folder, config, threads=threads, watch=watch, on_doc=on_doc)
@@ -101,10 +101,10 @@ def fit_stored(
     """
     from likewise.models.bags import Sample
     from likewise.models.fitting import fit_model
+    from likewise.models.klsa import KLSA
     from likewise.models.stored import load_model
     from likewise.models.topics import TopicModel
     from likewise.models.vectors import read_vectors
-    from likewise.smooth.space import KLSA
 
     if isinstance(config, KLSA):
         if go_on:
@@ -160,8 +160,8 @@ def fit_kernel_stored(
 
     `features`, with their `ids`, and `gram` are as in `Collection.fit_kernel`.
     """
+    from likewise.models.klsa import fit_space
     from likewise.models.vectors import read_vectors
-    from likewise.smooth.space import fit_space
 
     if features is not None and gram is not None:
         raise UsageError("a kernel is given by features or by a function (gram), not by both")
@@ -179,13 +179,13 @@ def fit_kernel_stored(
     with _Fit(folder, stored_as, "smooth", default=default) as fit:
         snapshot = fit.snapshot
         if features is not None:
-            from likewise.smooth.given import fit_features
+            from likewise.models.user_kernels import fit_features
 
             vectors = read_vectors(snapshot, features, ids=ids)
             field = features if _in_field(features) else ""
             space = fit_features(snapshot, vectors, config, stored_as, field=field, threads=threads)
         elif gram is not None:
-            from likewise.smooth.gram import fit_gram
+            from likewise.models.gram import fit_gram
 
             space = fit_gram(snapshot, gram, config, stored_as)
         else:

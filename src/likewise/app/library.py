@@ -43,13 +43,13 @@ if TYPE_CHECKING:
     from likewise.models.colour import Decomposition
     from likewise.models.fitting import Config as ModelConfig
     from likewise.models.fitting import Watch
+    from likewise.models.gram import Gram
+    from likewise.models.kernel_rows import AnySpace
+    from likewise.models.klsa import KLSA
     from likewise.models.stored import AnyModel
     from likewise.models.supplied import Supplied, SuppliedModel
     from likewise.models.triple import Triples
     from likewise.models.vectors import Names, Source
-    from likewise.smooth.gram import Gram
-    from likewise.smooth.space import KLSA
-    from likewise.smooth.store import AnySpace
 
 # Models are imported when they are first used: a search does not wait for them.
 
@@ -185,7 +185,7 @@ class Collection(Asking):
         function of two lists of texts that gives the kernel between them. `axes` and `docs` are
         those of `KLSA`.
         """
-        from likewise.smooth.space import KLSA
+        from likewise.models.klsa import KLSA
 
         docs = KLSA.docs if docs is None else docs
         if kernel != KLSA.kernel and (features is not None or gram is not None):

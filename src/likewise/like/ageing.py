@@ -16,9 +16,9 @@ from likewise.collection.snapshot import Snapshot
 from likewise.compiled import Ints
 from likewise.derived.store import derived_of
 from likewise.models.heldout import perplexity, split
+from likewise.models.klsa import KernelSpace
 from likewise.models.stored import AnyModel
 from likewise.models.topics import TopicModel
-from likewise.smooth.space import KernelSpace
 
 _SAMPLE = 1000
 # A model has aged when new documents have this many more unknown words (of all words), or are

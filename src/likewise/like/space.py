@@ -11,12 +11,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from likewise.collection.snapshot import Snapshot
+from likewise.collection.text_counts import counts_of
 from likewise.compiled import Bools, Doubles, Floats, Ints
 from likewise.errors import UsageError
 from likewise.like.nearest import BuiltIndex, NearestDocs, StoredVectors, default_metric
 from likewise.like.store import StoredHalves
 from likewise.models.document_vectors import as_halves
-from likewise.models.outside import counts_of
 from likewise.models.reading import top_rows, with_words
 from likewise.models.stored import AnyModel
 from likewise.models.supplied import SuppliedModel

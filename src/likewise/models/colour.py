@@ -13,9 +13,9 @@ import numpy as np
 from likewise.collection.records import TermCounts
 from likewise.collection.segment import find_rows
 from likewise.collection.snapshot import Snapshot
+from likewise.collection.text_counts import counts_of
 from likewise.compiled import Doubles
 from likewise.errors import UsageError
-from likewise.models.outside import counts_of
 from likewise.models.reading import Word, relevant_rows, top_rows
 from likewise.models.supplied import SuppliedModel
 from likewise.models.surfaces import readable_terms, surface_words

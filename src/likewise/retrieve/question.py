@@ -8,9 +8,9 @@ import numpy as np
 
 from likewise.collection.records import TermCounts
 from likewise.collection.snapshot import Snapshot
+from likewise.collection.text_counts import counts_of
 from likewise.compiled import Floats, Ints
 from likewise.errors import UsageError
-from likewise.models.outside import counts_of
 from likewise.records import Query, QueryDocument
 
 # How much likeness to what is to be kept away from takes off the score.

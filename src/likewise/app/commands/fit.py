@@ -14,9 +14,9 @@ from likewise.errors import UsageError
 if TYPE_CHECKING:
     from likewise.models.bags import Sample
     from likewise.models.fitting import Config
+    from likewise.models.kernel_rows import AnySpace
+    from likewise.models.klsa import KLSA
     from likewise.models.stored import AnyModel
-    from likewise.smooth.space import KLSA
-    from likewise.smooth.store import AnySpace
 
 _MANUAL = """\
 models (options in brackets, as in --model "ddm(topics=100,sweeps=50)"):

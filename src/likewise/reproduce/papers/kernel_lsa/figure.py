@@ -11,8 +11,11 @@ import numpy as np
 from likewise.compiled import Doubles
 from likewise.engine.pipeline import Pipeline
 from likewise.like.near import NearIn
+from likewise.like.smooth import Smoothing, SmoothWith
 from likewise.like.space import open_space
 from likewise.like.store import make_halves
+from likewise.models.kernel_rows import RowSearch, StoredRows
+from likewise.models.klsa import KLSA, fit_space
 from likewise.models.subspace import LSI, fit_lsi
 from likewise.reproduce.bench import Bench, measured, search
 from likewise.reproduce.comparing import claim_above, settled
@@ -26,10 +29,6 @@ from likewise.reproduce.experiment import (
     estimate,
     verdict,
 )
-from likewise.smooth.search import RowSearch
-from likewise.smooth.space import KLSA, fit_space
-from likewise.smooth.stage import Smoothing, SmoothWith
-from likewise.smooth.store import StoredRows
 
 PUBLISHED = (1, 0.9)
 _BASELINES = {"BM25": "plain", "LSI": "lsi"}

@@ -7,16 +7,15 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 
 from likewise.evaluate.trec import Run
+from likewise.like.smooth import SmoothWith, read_smoothing
+from likewise.models.kernel_rows import RowSearch, StoredRows
+from likewise.models.klsa import KLSA, fit_space
 from likewise.reproduce.bench import Bench, search
 from likewise.reproduce.comparing import claim_above, compare, settled
 from likewise.reproduce.data import LINKS
 from likewise.reproduce.experiment import Claim, Result, untestable, verdict
 from likewise.reproduce.judged import Judged, gain_tables, of_collection, of_names, of_titles
 from likewise.reproduce.papers.kernel_lsa.figure import lsi
-from likewise.smooth.search import RowSearch
-from likewise.smooth.space import KLSA, fit_space
-from likewise.smooth.stage import SmoothWith, read_smoothing
-from likewise.smooth.store import StoredRows
 
 DEFAULT = "robust and klsa (the default search)"
 LSI = "LSI"

@@ -23,9 +23,9 @@ import numpy as np
 from likewise import notation
 from likewise.compiled import Bools, Doubles, Ints
 from likewise.errors import UsageError
+from likewise.models.kernel_rows import RowSearch, rows_of
 from likewise.records import Explanation, Part, Ranking, explanation
 from likewise.retrieve.question import docs_in_hand
-from likewise.smooth.search import RowSearch, rows_of
 from likewise.stages.masks import Mask
 from likewise.stages.stage import Context, Result, Scorer, Stage
 

@@ -13,12 +13,11 @@ from likewise.collection.snapshot import open_snapshot
 from likewise.collection.writer import Writer
 from likewise.engine.pipeline import Pipeline
 from likewise.errors import UsageError
+from likewise.like.smooth import AS_RANKED, DEPTH, LOWEST, Smoothing, SmoothWith, read_smoothing
+from likewise.models.kernel_rows import RowSearch, StoredRows
+from likewise.models.klsa import KLSA, fit_space
 from likewise.records import Document, Filter, Query, Ranking
 from likewise.retrieve.models import BM25, TFIDF, InnerProduct, QueryLikelihood, read_model
-from likewise.smooth.search import RowSearch
-from likewise.smooth.space import KLSA, fit_space
-from likewise.smooth.stage import AS_RANKED, DEPTH, LOWEST, Smoothing, SmoothWith, read_smoothing
-from likewise.smooth.store import StoredRows
 from likewise.stages.stage import Cut, Result, Stage, Where
 
 KERNELS = [

@@ -13,18 +13,17 @@ from likewise.collection.writer import Writer
 from likewise.derived.keeping import keep_up
 from likewise.engine.pipeline import Pipeline
 from likewise.errors import DamagedError, UsageError
+from likewise.like.smooth import Smoothing, SmoothWith
+from likewise.models import gram as gram_kernels
+from likewise.models import user_kernels as given_kernels
+from likewise.models.gram import fit_gram
+from likewise.models.kernel_rows import RowSearch, StoredRows, open_rows, rows_of
+from likewise.models.klsa import KLSA
 from likewise.models.stored import SMOOTH, find_model, store_model
+from likewise.models.user_kernels import fit_features
 from likewise.models.vectors import read_vectors
 from likewise.records import Document
 from likewise.retrieve.models import BM25
-from likewise.smooth import given as given_kernels
-from likewise.smooth import gram as gram_kernels
-from likewise.smooth.given import fit_features
-from likewise.smooth.gram import fit_gram
-from likewise.smooth.search import RowSearch, rows_of
-from likewise.smooth.space import KLSA
-from likewise.smooth.stage import Smoothing, SmoothWith
-from likewise.smooth.store import StoredRows, open_rows
 
 N = 60
 

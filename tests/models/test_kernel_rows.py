@@ -9,6 +9,8 @@ from likewise.derived.keeping import keep_up
 from likewise.derived.store import derived_of
 from likewise.errors import DamagedError, UsageError
 from likewise.models.fitting import fit_model
+from likewise.models.kernel_rows import StoredRows, open_rows
+from likewise.models.klsa import KLSA, fit_space
 from likewise.models.stored import (
     SMOOTH,
     VECTORS,
@@ -21,8 +23,6 @@ from likewise.models.stored import (
 from likewise.models.subspace import LSI
 from likewise.neighbours.coded import encode
 from likewise.records import Document
-from likewise.smooth.space import KLSA, fit_space
-from likewise.smooth.store import StoredRows, open_rows
 
 
 def fitted(collection, **options):

@@ -24,11 +24,11 @@ from likewise.collection.snapshot import Snapshot
 from likewise.compiled import Doubles, Floats, Ids, Int, Ints, fast_kernel
 from likewise.errors import UsageError
 from likewise.models.bags import Vocabulary, counts_in
+from likewise.models.document_kernels import Corpus, DocumentKernel, Entries, read_kernel
 from likewise.models.lanczos import Plan, Watch, Weighted, principal_axes
 from likewise.models.subspace import choose_terms, read_counts
 from likewise.neighbours.coded import encode
 from likewise.records import Document
-from likewise.smooth.kernels import Corpus, DocumentKernel, Entries, read_kernel
 
 MEMORY = 1 << 30
 # One axis for so many documents, at least and at most so many: chosen by cross-validation.

@@ -9,10 +9,10 @@ from likewise import notation
 from likewise.collection.snapshot import open_snapshot
 from likewise.collection.writer import Writer
 from likewise.errors import UsageError
+from likewise.models import klsa as spaces
+from likewise.models.klsa import KLSA, fit_space, fold, n_axes, without_noise
 from likewise.models.lanczos import Weighted
 from likewise.records import Document
-from likewise.smooth import space as spaces
-from likewise.smooth.space import KLSA, fit_space, fold, n_axes, without_noise
 from likewise.text.analysis import Analysis
 
 KERNELS = ["bm25", "bm25(k1=2,power=0.5,idf=rsj)", "inner", "inner(power=1)", "cosine", "ql"]

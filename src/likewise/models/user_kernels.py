@@ -25,11 +25,11 @@ from likewise.collection.pack import Arrays, require
 from likewise.collection.snapshot import Snapshot
 from likewise.compiled import Doubles, Floats, Ints
 from likewise.errors import UsageError
+from likewise.models.klsa import KLSA, fold, layout_of_rows, n_axes, without_noise
 from likewise.models.lanczos import slabs
 from likewise.models.vectors import Kept, Vectors, field_rows, hashes
 from likewise.neighbours.coded import Coded, encode
 from likewise.records import Document
-from likewise.smooth.space import KLSA, fold, layout_of_rows, n_axes, without_noise
 from likewise.text.analysis import encode as encode_text
 
 _CHUNK = 4096

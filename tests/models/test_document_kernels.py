@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from likewise.errors import UsageError
-from likewise.smooth.kernels import (
+from likewise.models.document_kernels import (
     KERNELS,
     BM25Kernel,
     Corpus,
@@ -14,7 +14,7 @@ from likewise.smooth.kernels import (
     Likelihood,
     read_kernel,
 )
-from likewise.smooth.space import KLSA, fit_space, weigh
+from likewise.models.klsa import KLSA, fit_space, weigh
 
 WRITTEN = ["bm25", "bm25(k1=2,power=0.5,idf=rsj)", "inner", "inner(power=1)", "cosine", "ql"]
 

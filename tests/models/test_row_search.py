@@ -5,10 +5,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from likewise.models.kernel_rows import RowSearch, StoredRows
+from likewise.models.klsa import KLSA, fit_space
 from likewise.neighbours.coded import Coded
-from likewise.smooth.search import RowSearch
-from likewise.smooth.space import KLSA, fit_space
-from likewise.smooth.store import StoredRows
 
 
 class Fixed:

@@ -1,4 +1,4 @@
-"""Kernels of the user's own, by a function of two lists of texts (see `given`)."""
+"""Kernels of the user's own, by a function of two lists of texts (see `user_kernels`)."""
 
 from __future__ import annotations
 
@@ -14,7 +14,8 @@ from likewise.collection.build import content
 from likewise.collection.snapshot import Snapshot
 from likewise.compiled import Doubles, Ints, one_blas_thread
 from likewise.errors import UsageError
-from likewise.smooth.given import (
+from likewise.models.klsa import KLSA, n_axes
+from likewise.models.user_kernels import (
     NEGATIVE,
     GivenSpace,
     draw_docs,
@@ -24,7 +25,6 @@ from likewise.smooth.given import (
     real_axes,
     settings_of,
 )
-from likewise.smooth.space import KLSA, n_axes
 
 Gram = Callable[[Sequence[str], Sequence[str]], ArrayLike | sparse.sparray | sparse.spmatrix]
 
