@@ -19,7 +19,6 @@ import os
 import shutil
 import statistics
 import subprocess
-import sys
 import tempfile
 from collections.abc import Callable, Sequence
 from contextlib import ExitStack
@@ -31,17 +30,15 @@ import numpy as np
 
 from golden import ROOT, checked_out, git
 from likewise.reproduce.folders import find_collection
+from sides import WRITING, Side, in_turns
 
 BASE = "a38b43c"
 TASKS = Path(__file__).with_name("storage_tasks.py")
-ONE_THREAD = dict.fromkeys(("NUMBA_NUM_THREADS", "OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS"), "1")
 SEGMENTS = 20
 BUDGETS = (256 << 20, 512 << 20, 1 << 30)
 # What takes a process, or seconds, has fewer rounds.
 FEW_ROUNDS, SLOW_ROUNDS = 5, 3
 SIDES = ("format 1", "here")
-MUTATING = "fsync,fdatasync,rename,renameat,renameat2,unlink,unlinkat,mkdir,mkdirat,rmdir"
-WRITING = "write,pwrite64,writev,copy_file_range,sendfile,ftruncate,link,linkat,openat"
 PARTS = {
     "documents": "texts",
     "index/lengths": "lengths",
@@ -62,48 +59,12 @@ PARTS = {
 }
 
 
-class Side:
-    """One of the two: a tree, its collections, and a process that stays for warm answers."""
+class StoreSide(Side):
+    """A side, with its collections of one segment and of many."""
 
     def __init__(self, name: str, tree: Path, work: Path) -> None:
-        self.name, self.tree = name, tree
+        super().__init__(name, tree, work, TASKS)
         self.one, self.many = work / "one", work / "many"
-        self.work = work
-        work.mkdir(parents=True, exist_ok=True)
-        self._environment = os.environ | ONE_THREAD | {"PYTHONPATH": str(tree / "src")}
-        self._process: subprocess.Popen[str] | None = None
-
-    def run(self, *task: object, trace: Path | None = None) -> Any:
-        """Do a task in a process of its own."""
-        command = [sys.executable, str(TASKS)]
-        if trace is not None:
-            calls = f"trace={MUTATING},{WRITING}"
-            command = ["strace", "-f", "-y", "-qq", "-e", calls, "-o", str(trace), *command]
-        line = json.dumps(task, default=str)
-        done = subprocess.run(
-            command, env=self._environment, input=line, capture_output=True, text=True, check=False
-        )
-        if done.returncode:
-            sys.exit(f"{self.name}: {task[0]}: {done.stderr[-2000:]}")
-        return json.loads(done.stdout)
-
-    def ask(self, *task: object) -> Any:
-        """Do a task in the process that stays."""
-        if self._process is None:
-            self._process = subprocess.Popen(
-                [sys.executable, str(TASKS)],
-                env=self._environment,
-                stdin=subprocess.PIPE,
-                stdout=subprocess.PIPE,
-                text=True,
-            )
-        assert self._process.stdin is not None
-        assert self._process.stdout is not None
-        print(json.dumps(task, default=str), file=self._process.stdin, flush=True)
-        line = self._process.stdout.readline()
-        if not line:
-            sys.exit(f"{self.name}: {task[0]} failed")
-        return json.loads(line)
 
     def copied(self, which: Path) -> Path:
         """A copy whose files are links: both formats never write into a file that is there."""
@@ -116,30 +77,20 @@ class Side:
             lock.touch()
         return to
 
-    def close(self) -> None:
-        if self._process is not None:
-            assert self._process.stdin is not None
-            self._process.stdin.close()
-            self._process.wait()
-            self._process = None
-
 
 class Bench:
     """All rows."""
 
-    def __init__(self, sides: Sequence[Side], documents: list[dict], source: Path, rounds: int):
+    def __init__(
+        self, sides: Sequence[StoreSide], documents: list[dict], source: Path, rounds: int
+    ):
         self.sides, self.documents, self.source, self.rounds = sides, documents, source, rounds
         generator = np.random.default_rng(0)
         self.drawn = [documents[i] for i in generator.permutation(len(documents))[:400]]
         self.lots = generator.integers(0, len(documents), (100, 10)).tolist()
 
-    def in_turns(self, task: Callable[[Side], Any], rounds: int = 0) -> list[list[Any]]:
-        """What a task gives of each side, round by round; the side that begins changes."""
-        out: list[list[Any]] = [[] for _ in self.sides]
-        for i in range(rounds or self.rounds):
-            for j in (0, 1) if i % 2 else (1, 0):
-                out[j].append(task(self.sides[j]))
-        return out
+    def in_turns(self, task: Callable[[StoreSide], Any], rounds: int = 0) -> list[list[Any]]:
+        return in_turns(self.sides, task, rounds or self.rounds)
 
     def row(self, what: str, values: Sequence[float], form: str = "{:,.2f}") -> None:
         ratio = f"{values[0] / values[1]:.2f}" if values[1] else ""
@@ -181,7 +132,7 @@ class Bench:
         text = self.drawn[0]["title"]
         for name, which in (("20 segments", "many"), ("1 segment", "one")):
 
-            def folder(side: Side, which: str = which) -> Path:
+            def folder(side: StoreSide, which: str = which) -> Path:
                 return getattr(side, which)
 
             for side in self.sides:
@@ -208,7 +159,7 @@ class Bench:
         document = {"id": "new", "title": self.drawn[1]["title"], "text": self.drawn[2]["text"]}
         whole = [_size(side.one) for side in self.sides]
 
-        def add(side: Side) -> Any:
+        def add(side: StoreSide) -> Any:
             return side.ask("add", side.copied(side.one), document, False)
 
         self.in_turns(add, 1)
@@ -286,7 +237,7 @@ class Bench:
                 self.row("the same, s that passed", [_median(one, "wall") for one in found])
 
     def indexing(self) -> None:
-        def build(side: Side, memory: int, fitted: bool) -> Any:
+        def build(side: StoreSide, memory: int, fitted: bool) -> Any:
             aside = side.work / "aside"
             shutil.rmtree(aside, ignore_errors=True)
             return side.run("build", aside, [self.source], memory, 2, fitted)
@@ -374,7 +325,7 @@ def main() -> None:
         source = work / "all.jsonl"
         source.write_text("\n".join(map(json.dumps, documents)) + "\n")
         tree = options.tree or stack.enter_context(checked_out(commit))
-        sides = [Side(SIDES[0], tree, work / "base"), Side(SIDES[1], ROOT, work / "head")]
+        sides = [StoreSide(SIDES[0], tree, work / "base"), StoreSide(SIDES[1], ROOT, work / "head")]
         for side in sides:
             stack.callback(side.close)
         bench = Bench(sides, documents, source, options.rounds)

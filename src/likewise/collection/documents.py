@@ -49,8 +49,9 @@ def compress(documents: Sequence[Document]) -> list[Frame]:
     frames: list[Frame] = []
     lines: list[bytes] = []
     size = 0
-    for document in documents:
-        line = write_json(document._asdict()) + b"\n"
+    for id, title, text, fields, place in documents:
+        document = {"id": id, "title": title, "text": text, "fields": fields, "place": place}
+        line = write_json(document) + b"\n"
         lines.append(line)
         size += len(line)
         if size >= _BLOCK_BYTES:

@@ -32,26 +32,32 @@ class _Column:
         self.text_docs = array("I")
         self.texts = array("I")
         self.codes: dict[str, int] = {}
-        self.n_bytes = 0
+        self._code_bytes = 0
+
+    @property
+    def n_bytes(self) -> int:
+        return self._code_bytes + 8 * len(self.texts) + 12 * len(self.numbers)
 
     def add(self, doc: int, value: Any) -> None:
         if isinstance(value, str):
-            if len(value) <= LONGEST_VALUE:
-                known = len(self.codes)
-                code = self.codes.setdefault(value, known)
-                if code == known:
-                    self.n_bytes += 100 + len(value)
-                self.text_docs.append(doc)
-                self.texts.append(code)
-                self.n_bytes += 8
+            self.add_text(doc, value)
         elif isinstance(value, int | float):
             self.numbers.append(value)
             self.number_docs.append(doc)
-            self.n_bytes += 12
         elif isinstance(value, list) and not is_vector(value):
             for member in value:
                 if isinstance(member, str | int | float):
                     self.add(doc, member)
+
+    def add_text(self, doc: int, value: str) -> None:
+        if len(value) > LONGEST_VALUE:
+            return
+        code = self.codes.get(value, -1)
+        if code < 0:
+            code = self.codes[value] = len(self.codes)
+            self._code_bytes += 100 + len(value)
+        self.text_docs.append(doc)
+        self.texts.append(code)
 
 
 def is_vector(values: list[Any]) -> bool:
@@ -78,9 +84,15 @@ class FieldsWriter:
                 column = columns.get(name)
                 if column is None:
                     column = columns.setdefault(plain(str(name)), _Column())
-                # As it will be stored, so that a merge, which reads it back, finds the same.
-                same = type(value) is str and value.isascii()
-                column.add(doc, value if same else plain(value))
+                kind = type(value)
+                if kind is str and value.isascii():
+                    column.add_text(doc, value)
+                elif kind is list and all(type(one) is str and one.isascii() for one in value):
+                    for one in value:
+                        column.add_text(doc, one)
+                else:
+                    # As it will be stored, so that a merge, which reads it back, finds the same.
+                    column.add(doc, plain(value))
 
     def write(self, out: Output) -> None:
         """Write all columns, one after the other, with a directory of where each stands."""

@@ -83,7 +83,7 @@ def document_maker(columns: Columns, origin: Origin, *, parsed: bool = False) ->
         if not parsed:
             check_unicode((doc_id, title, text), place)
             fields = clean(fields, place)
-        elif not _PLAIN.issuperset(map(type, fields.values())):
+        elif not all(map(_is_plain, fields.values())):
             fields = clean(fields, place)
         return Document(doc_id, title, text, fields, place)
 
@@ -145,6 +145,12 @@ def check_names(names: list[str], place: str) -> None:
         if name in seen:
             raise SourceError(place, f"two columns are called {name!r}; rename one")
         seen.add(name)
+
+
+def _is_plain(value: Any) -> bool:
+    """Whether a parsed value is stored as it is."""
+    kind = type(value)
+    return kind in _PLAIN or (kind is list and _PLAIN.issuperset(map(type, value)))
 
 
 def _no_text(columns: Columns, record: dict[str, Any]) -> str:
