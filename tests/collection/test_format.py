@@ -17,6 +17,8 @@ import orjson
 import pytest
 from plain_model import expected, leftovers, state
 
+from likewise.collection.format1 import Format1
+from likewise.collection.locks import WriteLock
 from likewise.collection.manifest import (
     VERSION,
     Artifact,
@@ -25,8 +27,8 @@ from likewise.collection.manifest import (
     write_pointer,
 )
 from likewise.collection.snapshot import open_snapshot
-from likewise.collection.writer import Writer, build
-from likewise.errors import FormatError
+from likewise.collection.writer import Writer, build, clean
+from likewise.errors import FormatError, LockedError
 from likewise.records import Document
 from likewise.text.analysis import Analysis
 
@@ -72,13 +74,59 @@ def test_saved_collections_are_written_to(folder):
 
 
 @pytest.mark.parametrize("version", range(1, VERSION))
-@pytest.mark.parametrize("use", [open_snapshot, Writer, lambda f: build(f, [], overwrite=True)])
+@pytest.mark.parametrize("use", [open_snapshot, Writer, lambda f: build(f, [])])
 def test_older_collections_name_the_upgrade(folder, version, use):
     shutil.copytree(HERE / f"format-{version}", folder)
     before = sorted(folder.rglob("*"))
     with pytest.raises(FormatError, match=rf"has format {version}.*likewise upgrade {folder}"):
         use(folder)
     assert sorted(folder.rglob("*")) == before
+
+
+def test_an_older_collection_is_overwritten_whole(folder):
+    shutil.copytree(HERE / "format-1", folder)
+    old, before = Format1(folder), sorted(folder.rglob("*"))
+    kept = [*old.documents()]
+    assert kept
+
+    def documents():
+        yield DOCUMENTS[0]
+        # Until the last moment it is as it was.
+        assert [*Format1(folder).documents()] == kept
+        raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        build(folder, documents(), overwrite=True)
+    assert [*Format1(folder).documents()] == kept
+    left = set(folder.rglob("*")) - set(before)
+    assert {path.name for path in left} <= {"data", "manifests", "work", "lock"}
+    # An upgrade that was broken off has nothing to upgrade any more.
+    (folder / "work" / "upgrade").mkdir()
+    (folder / "work" / "upgrade" / "plan.json").write_bytes(b"{}")
+    assert build(folder, DOCUMENTS, analysis=ANALYSIS, overwrite=True).n_docs == len(DOCUMENTS)
+    snapshot = open_snapshot(folder)
+    assert state(snapshot) == expected(DOCUMENTS, ANALYSIS)
+    assert snapshot.manifest.generation == old.generation + 1
+    assert not leftovers(folder)
+
+
+def test_an_older_collection_is_not_overwritten_beside_another_writer(folder):
+    shutil.copytree(HERE / "format-1", folder)
+    lock = WriteLock(folder)
+    with pytest.raises(LockedError):
+        build(folder, DOCUMENTS, overwrite=True)
+    lock.release()
+    assert Format1(folder).n_docs
+
+
+def test_what_an_upgrade_has_done_is_not_cleaned_up_before_it_is(folder):
+    shutil.copytree(HERE / "format-1", folder)
+    plan = folder / "work" / "upgrade" / "plan.json"
+    plan.parent.mkdir(parents=True)
+    plan.touch()
+    with pytest.raises(FormatError, match="likewise upgrade"):
+        clean(folder)
+    assert plan.exists()
 
 
 def arrays_of(folder):

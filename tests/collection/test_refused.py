@@ -5,15 +5,23 @@ from __future__ import annotations
 import errno
 import os
 import random
+import re
 import resource
+import shutil
 import subprocess
 from contextlib import contextmanager
+from pathlib import Path
 
 import pytest
 from plain_model import expected, leftovers, made, state
 
+import likewise
+from likewise.app.upgrading import upgrade
+from likewise.collection import files
+from likewise.collection.format1 import Format1
 from likewise.collection.snapshot import open_snapshot
 from likewise.collection.writer import Writer, build
+from likewise.derived.keeping import keep_up
 from likewise.errors import StorageError
 
 RNG = random.Random(21)
@@ -77,6 +85,76 @@ def test_a_first_build_that_may_not_grow(folder, size):
         build(folder, FIRST)
     build(folder, FIRST)
     assert_as_before(folder)
+
+
+@pytest.fixture
+def room(monkeypatch):
+    """Say how many bytes are free, to any change."""
+    return lambda n: monkeypatch.setattr(files, "free_bytes", lambda folder: n)
+
+
+def test_a_merge_asks_for_room_first(folder, room, monkeypatch):
+    build(folder, FIRST)
+    likewise.open(folder).fit("lsi(topics=2)")
+    with Writer(folder, keep_up) as writer:
+        writer.add(MORE[:3])
+        whole = sum(entry.size for entry in writer.manifest.files())
+        writer.delete([document.id for document in FIRST[:5]])
+    before = {*folder.rglob("*")}
+
+    def forbidden(*_):
+        raise AssertionError("a work folder was made")
+
+    with Writer(folder, keep_up) as writer:
+        room(1000)
+        with monkeypatch.context() as patch:
+            patch.setattr("likewise.collection.writer.Job", forbidden)
+            with pytest.raises(
+                StorageError, match=r"a merge needs about [\d,]+ bytes, and 1,000 "
+            ) as e:
+                writer.merge()
+        assert {*folder.rglob("*")} == before
+        needed = int(re.search(r"about ([\d,]+)", str(e.value))[1].replace(",", ""))
+        # The model itself stays, and what belongs to deleted documents is not written.
+        assert 0.3 * whole < needed < whole
+        room(needed - 1)
+        with pytest.raises(StorageError, match=f"{needed - 1:,} are available: free some space"):
+            writer.merge()
+        assert_as_before(folder, DOCUMENTS[5:13])
+        room(needed)
+        writer.merge()
+    assert_as_before(folder, DOCUMENTS[5:13])
+    assert len(open_snapshot(folder).segments) == 1
+
+
+def test_documents_are_added_where_there_is_no_room_to_merge(folder, room, caplog):
+    build(folder, FIRST[:1])
+    room(1000)
+    for document in FIRST[1:]:
+        with Writer(folder) as writer:
+            writer.add([document])
+    assert_as_before(folder)
+    assert "segments are not merged" in caplog.text
+    assert len(open_snapshot(folder).segments) == len(FIRST)
+
+
+def test_an_upgrade_asks_for_room_first(tmp_path, room, monkeypatch):
+    folder = shutil.copytree(Path(__file__).parent / "format-1", tmp_path / "old")
+    before = {*folder.rglob("*")}
+    needed = int(1.5 * Format1(folder).n_bytes)
+    room(needed - 1)
+    message = f"an upgrade needs about {needed:,} bytes, and {needed - 1:,} are available"
+    with pytest.raises(StorageError, match=message):
+        upgrade(folder)
+    assert {*folder.rglob("*")} == before
+    room(needed)
+    with monkeypatch.context() as patch:
+        patch.setattr("likewise.app.upgrading.commit", lambda *_: 1 / 0)
+        with pytest.raises(ZeroDivisionError):
+            upgrade(folder)
+    # What is written already is not asked for again.
+    room(needed - 1000)
+    assert upgrade(folder) > 0
 
 
 @pytest.mark.parametrize("number", [errno.ENOSPC, errno.EIO])

@@ -20,9 +20,18 @@ import orjson
 from numpy.typing import NDArray
 
 from likewise.collection.build import Prepared, Resources, SegmentBuilder, prepare
-from likewise.collection.files import storage_errors, write_bytes
+from likewise.collection.files import check_room, storage_errors, write_bytes
 from likewise.collection.format1 import Fitted, Format1
-from likewise.collection.generations import DATA, FORMAT_1, PLAN, commit, new_id, sweep
+from likewise.collection.generations import (
+    DATA,
+    FORMAT_1,
+    PLAN,
+    UPGRADE,
+    WORK,
+    commit,
+    new_id,
+    sweep,
+)
 from likewise.collection.job import Job
 from likewise.collection.locks import WriteLock
 from likewise.collection.manifest import (
@@ -39,7 +48,7 @@ from likewise.collection.snapshot import Snapshot
 from likewise.compiled import Ints
 from likewise.derived.keeping import derive, put_root
 from likewise.derived.kind import Progress
-from likewise.errors import CollectionError, StorageError
+from likewise.errors import CollectionError
 from likewise.models.stored import LIKE, SMOOTH, stored_words
 from likewise.text.analysis import Analyzer, encode
 from likewise.text.lexicon import Lexicon
@@ -48,7 +57,6 @@ from likewise.text.table import Strings, StringTable
 log = logging.getLogger("likewise.upgrade")
 
 KEPT = "format-1"
-_JOB = "upgrade"
 # New documents need about as much room as the old ones, and arrays are written twice.
 _ROOM = 1.5
 
@@ -66,12 +74,9 @@ def upgrade(
     """
     old = Format1(folder)
     with storage_errors(folder):
-        free, needed = shutil.disk_usage(folder).free, int(_ROOM * old.n_bytes)
-        if free < needed:
-            raise StorageError(
-                f"{folder}: an upgrade needs about {needed >> 20} MB beside the collection, and "
-                f"{free >> 20} MB are free"
-            )
+        # What an earlier run has written is used, or makes room.
+        there = sum(path.stat().st_size for path in (folder / WORK / UPGRADE).glob("*"))
+        check_room(folder, int(_ROOM * old.n_bytes) - there, "an upgrade")
         lock = WriteLock(folder)
         try:
             old = Format1(folder)
@@ -134,7 +139,7 @@ def _upgrade(
 
 def _open_job(folder: Path, old: Format1) -> Job:
     """Take up a job that was broken off, if it was of the same state; else begin anew."""
-    job = Job(folder, _JOB)
+    job = Job(folder, UPGRADE)
     if _read_plan(job, old) is None:
         shutil.rmtree(job.path, ignore_errors=True)
         job.path.mkdir()

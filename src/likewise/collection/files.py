@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import errno
 import os
+import shutil
 import sys
 import zlib
 from collections.abc import Iterator
@@ -93,6 +94,21 @@ def _push(handle: int) -> None:
             fcntl.fcntl(handle, fcntl.F_FULLFSYNC)
             return
     os.fsync(handle)
+
+
+def free_bytes(folder: Path) -> int:
+    """Tell how much may still be written to a folder's file system."""
+    return shutil.disk_usage(folder).free
+
+
+def check_room(folder: Path, needed: int, what: str) -> None:
+    """Raise where a change would clearly not fit, before it writes anything."""
+    free = free_bytes(folder)
+    if free < needed:
+        raise StorageError(
+            f"{folder}: {what} needs about {needed:,} bytes, and {free:,} are available: free some "
+            "space; nothing was changed"
+        )
 
 
 @contextmanager

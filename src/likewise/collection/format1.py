@@ -24,6 +24,15 @@ from likewise.text.table import Strings
 VERSION = 1
 
 
+def is_old(folder: Path) -> bool:
+    """Tell whether a folder holds a collection of format 1."""
+    try:
+        outer = orjson.loads((folder / POINTER).read_bytes())
+        return (outer["format"], outer["version"]) == (FORMAT, VERSION)
+    except (OSError, ValueError, KeyError, TypeError):
+        return False
+
+
 class Fitted(NamedTuple):
     """A model or a graph of terms: its arrays by the names of their files, and its JSON file."""
 

@@ -40,7 +40,9 @@ _NEW = ".new"
 FORMAT_1 = ("segments", "models", "derived")
 # How we name files: others in our folders are left alone.
 DATA_FILE = re.compile(r"[\w-]+-[0-9a-f]{12}\..+", re.DOTALL)
-_JOB = re.compile(r"[0-9a-f]{12}|upgrade")
+# The job of an upgrade, which is of no use in this format.
+UPGRADE = "upgrade"
+_JOB = re.compile(rf"[0-9a-f]{{12}}|{UPGRADE}")
 _MANIFEST = re.compile(r"([0-9]{8,})\.json")
 _FORMAT_1_FOLDER = re.compile(r"[0-9]{6}")
 _TRIES, _PAUSE = 1000, 0.01
@@ -206,7 +208,7 @@ def _sweep_work(work: Path) -> None:
         if handle is None:
             continue
         try:
-            if not (inside / PLAN).exists():
+            if name == UPGRADE or not (inside / PLAN).exists():
                 log.debug("sweep: %s", inside)
                 shutil.rmtree(inside, ignore_errors=True)
                 lock.unlink(missing_ok=True)

@@ -12,6 +12,7 @@ import numpy as np
 
 from likewise.collection.build import MOST_BYTES, MOST_DOCS, SegmentBuilder
 from likewise.collection.documents import compress
+from likewise.collection.manifest import Manifest
 from likewise.collection.segment import Segment
 from likewise.compiled import Bytes, Ints, Offsets, kernel
 from likewise.text.table import Strings
@@ -62,6 +63,23 @@ def all_runs(segments: Sequence[Segment]) -> list[tuple[int, int]]:
         n_bytes += more
         n_docs += docs
     return [*runs, (first, len(segments))] if segments else []
+
+
+def merged_bytes(manifest: Manifest, chosen: Sequence[Segment]) -> int:
+    """Estimate how much a merge of segments writes: their files and artifacts, joined.
+
+    What belongs to deleted documents is left out.
+    """
+    shares = {one.entry.id: one.entry.n_live / max(one.n_docs, 1) for one in chosen}
+    total = 0.0
+    for segment in chosen:
+        files = (segment.entry.documents, *segment.entry.packs)
+        total += shares[segment.entry.id] * sum(file.size for file in files)
+    for artifact in manifest.artifacts:
+        inputs = shares.keys() & artifact.inputs
+        if inputs and artifact.pack:
+            total += min(shares[one] for one in inputs) * artifact.pack.size
+    return int(total)
 
 
 def copy_segment(

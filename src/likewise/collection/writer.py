@@ -22,7 +22,8 @@ import numpy as np
 
 from likewise.collection.build import Prepared, Resources, SegmentBuilder, prepare
 from likewise.collection.deleted import mark_deleted
-from likewise.collection.files import storage_errors, sync_folder
+from likewise.collection.files import check_room, storage_errors, sync_folder
+from likewise.collection.format1 import Format1, is_old
 from likewise.collection.generations import (
     DATA,
     DATA_FILE,
@@ -46,7 +47,14 @@ from likewise.collection.manifest import (
     SegmentEntry,
     read_pointer,
 )
-from likewise.collection.merge import Progress, all_runs, copy_segment, join_terms, next_run
+from likewise.collection.merge import (
+    Progress,
+    all_runs,
+    copy_segment,
+    join_terms,
+    merged_bytes,
+    next_run,
+)
 from likewise.collection.segment import Segment
 from likewise.collection.snapshot import Snapshot, open_snapshot
 from likewise.compiled import Ints
@@ -107,8 +115,10 @@ def build(
     """Make a collection of documents, all or none.
 
     A collection that already holds documents is an error; with `overwrite` the new one takes its
-    place when it is complete.
+    place when it is complete, also that of a collection of format 1.
     """
+    if overwrite and is_old(folder):
+        return _replace_old(folder, documents, analysis, replace=replace, resources=resources)
     existed = folder.exists()
     is_new = not (folder / POINTER).exists()
     try:
@@ -125,6 +135,32 @@ def build(
         if is_new and (folder / POINTER).exists():
             _undo(folder, existed=existed)
         raise
+
+
+def _replace_old(
+    folder: Path,
+    documents: Iterable[Document],
+    analysis: Analysis,
+    *,
+    replace: bool,
+    resources: Resources,
+) -> Added:
+    """Make a collection in the place of one of format 1, which stays whole until the commit."""
+    with storage_errors(folder):
+        lock = WriteLock(folder)
+        try:
+            generation = Format1(folder).generation
+            for name in _FOLDERS:
+                (folder / name).mkdir(exist_ok=True)
+            with Job(folder) as job:
+                base = Snapshot(folder, Manifest(analysis, generation, new_id()))
+                addition = _Addition(base, job, replace=replace, resources=resources)
+                segments = addition.run(documents)
+                manifest = commit(folder, changed(base.manifest, segments=segments), job.path)
+            sweep(folder, manifest)
+        finally:
+            lock.release()
+    return Added(addition.n_docs, addition.n_replaced)
 
 
 def _undo(folder: Path, *, existed: bool) -> None:
@@ -186,9 +222,9 @@ def clean(folder: Path) -> int:
         lock = WriteLock(folder)
         try:
             before = _n_bytes(folder)
+            snapshot = open_snapshot(folder)
             for job in unfinished_jobs(folder):
                 (folder / WORK / job / PLAN).unlink(missing_ok=True)
-            snapshot = open_snapshot(folder)
             sweep(folder, snapshot.manifest, forced=True)
             snapshot.close()
             return before - _n_bytes(folder)
@@ -289,15 +325,11 @@ class Writer:
                 base = Snapshot(self.folder, Manifest(replace_all, generation, new_id()))
             addition = _Addition(base, self.job, replace=replace, resources=resources)
             try:
-                weight = base.analysis.title_weight
-                for batch in prepare(documents, resources, title_weight=weight):
-                    addition.take(batch)
-                segments = tuple(addition.finish())
+                segments = addition.run(documents)
                 if replace_all is not None or segments != self.manifest.segments:
                     manifest = changed(base.manifest, segments=segments)
                     self.publish(manifest, threads=resources.n_threads)
             except BaseException:
-                addition.abandon()
                 self._recover()
                 raise
             run = next_run(self.snapshot.segments)
@@ -406,6 +438,8 @@ class Writer:
         entries: list[SegmentEntry] = list(self.manifest.segments)
         merged = {}
         builder = None
+        among = [segment for first, last in runs for segment in snapshot.segments[first:last]]
+        check_room(self.folder, merged_bytes(self.manifest, among), "a merge")
         try:
             for first, last in reversed(runs):
                 chosen = snapshot.segments[first:last]
@@ -484,7 +518,19 @@ class _Addition:
             snapshot.analyzer, self._find_terms, snapshot.n_terms, cached=resources.for_chunks
         )
 
-    def take(self, batch: Prepared) -> None:
+    def run(self, documents: Iterable[Document]) -> tuple[SegmentEntry, ...]:
+        """Add documents; give the segments of the collection with them."""
+        weight = self._snapshot.analysis.title_weight
+        try:
+            for batch in prepare(documents, self._resources, title_weight=weight):
+                self._take(batch)
+            return tuple(self._finish())
+        except BaseException:
+            if self._builder is not None:
+                self._builder.abandon()
+            raise
+
+    def _take(self, batch: Prepared) -> None:
         """Append a batch; raise at an id that is already there, unless it is to be replaced."""
         if self._builder is not None and self._builder.is_full(self._lexicon.terms.strings):
             self._seal()
@@ -503,8 +549,7 @@ class _Addition:
         self._builder.add(batch, ids, self._lexicon)
         self.n_docs += ids.size
 
-    def finish(self) -> list[SegmentEntry]:
-        """Seal what was built; give the segments of the collection with it."""
+    def _finish(self) -> list[SegmentEntry]:
         if self._builder is not None:
             self._seal()
         replaced = np.array(self._replaced, np.int64)
@@ -513,11 +558,6 @@ class _Addition:
             dead = np.flatnonzero(~segment.live)
             entries.append(mark_deleted(segment, dead, self._job) if len(dead) else segment.entry)
         return entries
-
-    def abandon(self) -> None:
-        """Close what is open."""
-        if self._builder is not None:
-            self._builder.abandon()
 
     def _seal(self) -> None:
         assert self._builder is not None

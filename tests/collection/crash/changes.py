@@ -191,6 +191,13 @@ CHANGES = {
     "overwrite": changing(
         lambda folder: build(folder, DOCUMENTS[5:], overwrite=True, resources=RESOURCES)
     ),
+    "overwrite format 1": Change(
+        begin_old,
+        lambda folder: build(folder, DOCUMENTS[5:], overwrite=True, resources=RESOURCES),
+        look_at_either,
+        upgrade_and_go_on,
+        strays,
+    ),
     "drop": changing(lambda folder: likewise.open(folder).drop_model("lsi"), begin_fitted),
     "add with a model": changing(
         lambda folder: likewise.open(folder).add(DOCUMENTS[12:], resources=RESOURCES), begin_fitted
