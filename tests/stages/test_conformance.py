@@ -7,6 +7,7 @@ import likewise as lw
 from likewise import registry
 from likewise.records import Filter, Query, QueryDocument
 from likewise.retrieve.search import Retriever
+from likewise.smooth import stage as smoothing
 from likewise.stages.stage import Chain, Context, as_results
 
 THEMES = {
@@ -239,6 +240,20 @@ def test_a_filter_does_not_leak_through_smoothing(c):
 def test_smoothing_of_results_is_smoothing_in_a_pipeline(c, first):
     results = c.pipeline(first, k=1000)(QUERIES)
     assert same(c.pipeline("klsa", k=50)(results), c.pipeline(f"{first} >> klsa", k=50)(QUERIES))
+
+
+@pytest.mark.parametrize("first", ["near", "bm25 >> klsa"])
+def test_smoothing_reads_so_many_of_what_it_is_given(c, first, monkeypatch):
+    """Neither a deeper ranking nor a larger k moves where scores below zero count from."""
+    monkeypatch.setattr(smoothing, "DEPTH", 20)
+    again = "klsa(candidates=0)"
+    given = c.pipeline(first, k=150)(QUERIES)
+    assert any(result.ranking.scores[20:].min(initial=0) < 0 for result in given)
+    cut = [result._replace(ranking=result.ranking.cut(20)) for result in given]
+    few = c.pipeline(again, k=10)(given)
+    assert same(few, c.pipeline(again, k=10)(cut))
+    many = c.pipeline(again, k=150)(given)
+    assert same(few, [result._replace(ranking=result.ranking.cut(10)) for result in many])
 
 
 @pytest.mark.parametrize(

@@ -34,7 +34,8 @@ BY, SCALES = ("rank", "score"), ("max", "raw")
 # were ranked. Where everything that matches was ranked, the best so many are those of all.
 DEPTH = 200
 # Logarithms count from the lowest of so many, whatever is asked for, so that the first answers to
-# few and to many are the same: rankings of them are to be as deep.
+# few and to many are the same: rankings of them are to be as deep. Other scores below zero count
+# from the lowest of DEPTH.
 FLOOR_DEPTH = 1000
 AS_RANKED, LOWEST = "(as ranked before)", "(lowest score)"
 
@@ -155,7 +156,9 @@ class Spread:
         if not np.isfinite(scores).all():
             raise UsageError(f"{how} smooths finite scores only, and the stage before gave others")
         self.how, self.ranking, self.before, self.rows = how, ranking, before, rows
-        self.floor = min(float(scores[:FLOOR_DEPTH].min()), 0.0)
+        # Of as many as are read for the fewest answers: more of them change no score.
+        depth = FLOOR_DEPTH if before is not None and before.log else DEPTH
+        self.floor = min(float(scores[:depth].min()), 0.0)
         if float(scores.max()) == self.floor:
             # All are as low as the lowest, and yet they were ranked: each counts one.
             self.floor -= 1.0
