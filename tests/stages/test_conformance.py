@@ -5,9 +5,9 @@ import pytest
 
 import likewise as lw
 from likewise import registry
+from likewise.like import smooth as smoothing
 from likewise.records import Filter, Query, QueryDocument
 from likewise.retrieve.search import Retriever
-from likewise.smooth import stage as smoothing
 from likewise.stages.stage import Chain, Context, as_results
 
 THEMES = {
