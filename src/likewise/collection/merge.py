@@ -73,8 +73,9 @@ def merged_bytes(manifest: Manifest, chosen: Sequence[Segment]) -> int:
     shares = {one.entry.id: one.entry.n_live / max(one.n_docs, 1) for one in chosen}
     total = 0.0
     for segment in chosen:
-        files = (segment.entry.documents, *segment.entry.packs)
-        total += shares[segment.entry.id] * sum(file.size for file in files)
+        entry = segment.entry
+        size = entry.documents.size + sum(pack.size for pack in entry.packs)
+        total += shares[entry.id] * size
     for artifact in manifest.artifacts:
         inputs = shares.keys() & artifact.inputs
         if inputs and artifact.pack:
