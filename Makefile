@@ -26,7 +26,7 @@ reproduce: .venv/all
 	test -n "$$LIKEWISE_DATA" # the folders of collections, as PATH lists folders
 	$(BIN)/likewise reproduce all --out reproduction
 	cp reproduction/summary.json docs/reproduction.json
-	$(BIN)/python -m likewise.reproduce.markdown docs/reproduction.json README.md
+	$(BIN)/python -m likewise_papers.markdown docs/reproduction.json README.md
 
 .venv/%: pyproject.toml
 	test -x $(BIN)/python || $(PYTHON) -m venv .venv

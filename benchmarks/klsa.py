@@ -34,14 +34,14 @@ from likewise.evaluate.significance import TOLERANCE
 from likewise.like.smooth import Smoothing, SmoothWith
 from likewise.models.kernel_rows import RowSearch, StoredRows
 from likewise.models.klsa import KLSA, fit_space
-from likewise.reproduce.bench import Bench, as_run, search
-from likewise.reproduce.data import JUDGED, Data
-from likewise.reproduce.folders import named_folders
-from likewise.reproduce.judged import Judged, of_collection
-from likewise.reproduce.papers.kernel_lsa import PAPER
-from likewise.reproduce.papers.kernel_lsa.pipelines import asked_otherwise
-from likewise.reproduce.papers.perturbation.choosing import pick
 from likewise.stages.stage import Result
+from likewise_papers.bench import Bench, as_run, search
+from likewise_papers.data import JUDGED, Data
+from likewise_papers.folders import named_folders
+from likewise_papers.judged import Judged, of_collection
+from likewise_papers.papers.kernel_lsa import PAPER
+from likewise_papers.papers.kernel_lsa.pipelines import asked_otherwise
+from likewise_papers.papers.perturbation.choosing import pick
 
 LOSS = 5.0
 # How many axes for so many documents.

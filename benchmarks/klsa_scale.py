@@ -48,8 +48,8 @@ from likewise.models import stored
 from likewise.models.kernel_rows import RowSearch, open_rows
 from likewise.models.klsa import KLSA, fit_space
 from likewise.records import Document, Query
-from likewise.reproduce.folders import find_collection, named_folders
 from likewise.text.analysis import Analysis
+from likewise_papers.folders import find_collection, named_folders
 from term_scale import Clock, peak
 
 K = 10

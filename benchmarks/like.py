@@ -31,9 +31,9 @@ import numpy as np
 
 import like_scale
 import likewise as lw
-from likewise.like.hashed import Hashed
 from likewise.like.store import Weights, halves_of
-from likewise.reproduce.folders import find_collection
+from likewise_papers.folders import find_collection
+from likewise_papers.like.simhash_tfidf import Hashed
 
 K = 10
 DEPTHS = (25, 50, 100, 200, 500)

@@ -31,8 +31,8 @@ from likewise.neighbours.index import build_neighbours
 from likewise.neighbours.kernels import score_pairs
 from likewise.neighbours.metrics import JENSEN_SHANNON
 from likewise.notation import write
-from likewise.reproduce.folders import find_collection
 from likewise.text.analysis import Analysis
+from likewise_papers.folders import find_collection
 
 K = 10
 TOPICS = 250

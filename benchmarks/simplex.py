@@ -23,12 +23,12 @@ from pathlib import Path
 import numpy as np
 
 from likewise.neighbours.index import build_neighbours
-from likewise.reproduce.bench import Bench
-from likewise.reproduce.data import Data
-from likewise.reproduce.folders import named_folders
-from likewise.reproduce.papers.simplex import PAPER
-from likewise.reproduce.papers.simplex.searching import measure
-from likewise.reproduce.papers.simplex.topics import distributions, fitted
+from likewise_papers.bench import Bench
+from likewise_papers.data import Data
+from likewise_papers.folders import named_folders
+from likewise_papers.papers.simplex import PAPER
+from likewise_papers.papers.simplex.searching import measure
+from likewise_papers.papers.simplex.topics import distributions, fitted
 
 
 def table(theta: np.ndarray, methods: dict[str, list[str]], n_queries: int) -> None:

@@ -29,7 +29,7 @@ from typing import Any
 import numpy as np
 
 from golden import ROOT, checked_out, git
-from likewise.reproduce.folders import find_collection
+from likewise_papers.folders import find_collection
 from sides import WRITING, Side, in_turns
 
 BASE = "a38b43c"

@@ -12,14 +12,14 @@ from pathlib import Path
 import numpy as np
 from scipy.sparse import csr_array
 
-from likewise.reproduce.bench import Bench
-from likewise.reproduce.data import Data
-from likewise.reproduce.papers.term_graph import PAPER
-from likewise.reproduce.papers.term_graph.abstracts import split_papers
-from likewise.reproduce.papers.term_graph.lexicon import Lexicon
 from likewise.terms.nodes import DOCUMENT, SENTENCE
 from likewise.terms.predict import STEPPED
 from likewise.terms.weights import weigh
+from likewise_papers.bench import Bench
+from likewise_papers.data import Data
+from likewise_papers.papers.term_graph import PAPER
+from likewise_papers.papers.term_graph.abstracts import split_papers
+from likewise_papers.papers.term_graph.lexicon import Lexicon
 
 _SHARES = (0.0, 0.1, STEPPED, 0.5)
 _VARIANTS = (

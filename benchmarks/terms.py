@@ -29,7 +29,7 @@ from pathlib import Path
 
 import term_scale
 import term_votes
-from likewise.reproduce.folders import named_folders
+from likewise_papers.folders import named_folders
 
 SECTIONS = ("votes", "scale")
 

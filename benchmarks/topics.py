@@ -35,8 +35,8 @@ from likewise.models.coherence import mean_npmi
 from likewise.models.ddm import DDM, LDA, Sampler, fit
 from likewise.models.given import sparse
 from likewise.models.heldout import perplexity, split
-from likewise.reproduce.folders import find_collection
 from likewise.text.analysis import Analysis
+from likewise_papers.folders import find_collection
 
 ALPHA, BETA = 0.2, 0.01
 SPEED_SWEEPS = 4

@@ -7,7 +7,7 @@ from hypothesis import HealthCheck, settings
 
 import likewise as lw
 from likewise.app.progress import VARIABLE
-from likewise.reproduce.folders import find_collection
+from likewise_papers.folders import find_collection
 
 # How fast a machine is says nothing about a test: an example may take its time, most of all the
 # first, for which kernels are compiled. Examples of a test may share its folder.

@@ -376,7 +376,7 @@ CALLS = {
     "terms.laplacian.multiply_columns": some_columns,
     "terms.laplacian.multiply_lanes": eight_columns,
     "terms.laplacian.add_squares": a_vector,
-    "terms.baselines.em_step": aspects,
+    "likewise_papers.terms.baselines.em_step": aspects,
 }
 
 

@@ -30,7 +30,6 @@ ROOMS = [
     "like",
     "evaluate",
     "engine",
-    "reproduce",
     "app",
 ]
 GROUND = ["errors", "records", "compiled", "notation", "registry"]

@@ -45,7 +45,6 @@ if TYPE_CHECKING:
     from likewise.neighbours.index import Neighbours, build_neighbours
     from likewise.neighbours.store import open_neighbours
     from likewise.records import Document, Filter, Query, QueryDocument, Ranking
-    from likewise.reproduce.report import reproduce_papers
     from likewise.retrieve import BM25, TFIDF, JelinekMercer, QueryLikelihood
     from likewise.sources import Columns, open_source
     from likewise.stages import Cut, Result, Stage, fuse
@@ -91,7 +90,6 @@ _ROOMS = {
     "likewise.neighbours.index": ("Neighbours", "build_neighbours"),
     "likewise.neighbours.store": ("open_neighbours",),
     "likewise.records": ("Document", "Filter", "Query", "QueryDocument", "Ranking"),
-    "likewise.reproduce.report": ("reproduce_papers",),
     "likewise.retrieve": ("BM25", "TFIDF", "JelinekMercer", "QueryLikelihood"),
     "likewise.models.klsa": ("KLSA",),
     "likewise.like.smooth": ("Smoothing",),
@@ -159,7 +157,6 @@ __all__ = [
     "read_qrels",
     "read_queries",
     "read_run",
-    "reproduce_papers",
     "stage",
     "write_qrels",
     "write_run",

@@ -29,9 +29,6 @@ SEARCHES = {
     "eq4": "likewise.like.methods:Published",
     "topics": "likewise.like.methods:TopicsOnly",
     "words": "likewise.like.methods:WordsOnly",
-    "topn": "likewise.like.baselines:TopN",
-    "topn-lda": "likewise.like.baselines:TopNTopics",
-    "lsh-tfidf": "likewise.like.hashed:Hashed",
 }
 
 # Expanders: what gives a query other terms.
@@ -85,7 +82,6 @@ COMMANDS = {
     "tune": ("judge", "learn weights from judgements"),
     "eval": ("judge", "measure runs against judgements"),
     "risk": ("risk", "measure what expansion gains and risks"),
-    "reproduce": ("reproduce", "run the papers' experiments again, and say which claims hold"),
     "demo": ("demo", "show the main jobs on docstrings"),
 }
 

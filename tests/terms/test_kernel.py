@@ -6,7 +6,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from likewise.errors import UsageError
-from likewise.terms.corrected import corrected_block, corrected_distances
 from likewise.terms.kernel import distances, make_kernel
 from likewise.terms.solving import ChebyshevKernel, SolvedKernel
 from likewise.terms.spectrum import SpectralKernel
@@ -215,41 +214,6 @@ def test_a_learnt_table_by_polynomial():
         make_kernel(graph, LEARNT, route="deflated", tol=1e-9)
 
 
-def corrected_by_definition(graph):
-    weights = dense(graph)
-    degrees = weights.sum(axis=1)
-    inverse = np.linalg.pinv(np.diag(degrees) - weights)
-    own = np.diag(inverse)
-    found = own[:, None] + own - 2 * inverse - 1 / degrees[:, None] - 1 / degrees
-    found += 2 * weights / np.outer(degrees, degrees)
-    np.fill_diagonal(found, 0.0)
-    return found
-
-
-@pytest.mark.parametrize("route", ["spectrum", "solve"])
-def test_corrected_resistance(route):
-    graph = random_graph(40, density=0.5)
-    options = {"laplacian": "combinatorial", "route": route}
-    kernel = make_kernel(graph, Resistance(1e-9), **options)
-    exact = corrected_by_definition(graph)
-    np.testing.assert_allclose(corrected_distances(kernel, graph, 3), exact[3], atol=1e-8)
-    nodes = np.array([5, 2, 30])
-    found = corrected_block(kernel, graph, nodes)
-    np.testing.assert_allclose(found, exact[np.ix_(nodes, nodes)], atol=1e-8)
-
-
-@pytest.mark.parametrize("route", ["spectrum", "solve"])
-def test_corrected_resistance_where_there_is_no_way(route):
-    graph = NAMED["edge and a node"]
-    kernel = make_kernel(graph, Resistance(1e-6), laplacian="combinatorial", route=route)
-    # Between the ends of a single edge: 1 - 1 - 1 + 2 = 1.
-    expected = [[0, 1, np.inf], [1, 0, np.inf], [np.inf, np.inf, 0]]
-    for node in range(3):
-        found = corrected_distances(kernel, graph, node)
-        np.testing.assert_allclose(found, expected[node], atol=1e-5)
-    np.testing.assert_allclose(corrected_block(kernel, graph, np.arange(3)), expected, atol=1e-5)
-
-
 def test_resistances_of_a_path_add_up():
     kernel = make_kernel(NAMED["path"], Resistance(1e-8), laplacian="combinatorial").centred()
     steps = np.abs(np.subtract.outer(np.arange(6), np.arange(6)))
@@ -277,5 +241,3 @@ def test_what_does_not_go_together_says_so():
         make_kernel(graph, Walk(), laplacian="combinatorial")
     with pytest.raises(UsageError, match="only the resistance kernel"):
         make_kernel(graph, Diffusion(), route="solve")
-    with pytest.raises(UsageError, match="corrected distance"):
-        corrected_distances(make_kernel(graph, Resistance()), graph, 0)

@@ -44,9 +44,16 @@ def parser(command: str = "") -> argparse.ArgumentParser:
     if command in registry.COMMANDS:
         module, _ = registry.COMMANDS[command]
         import_module(f"likewise.app.commands.{module}").register(commands)
-    else:
-        for name, (_, summary) in registry.COMMANDS.items():
-            commands.add_parser(name, help=summary)
+        return top
+    # Commands of other packages are looked for only where one is typed that is not ours.
+    typed = bool(command) and not command.startswith("-")
+    if typed and (register := registry.command_added(command)):
+        register(commands)
+        return top
+    for name, (_, summary) in registry.COMMANDS.items():
+        commands.add_parser(name, help=summary)
+    for name in registry.commands_added() if typed else ():
+        commands.add_parser(name)
     return top
 
 

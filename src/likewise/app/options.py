@@ -19,9 +19,11 @@ Run = Callable[[argparse.Namespace], None]
 _UNITS = {"": 1, "K": 1 << 10, "M": 1 << 20, "G": 1 << 30, "T": 1 << 40}
 
 
-def command(commands: Commands, name: str, run: Run, *, manual: str) -> argparse.ArgumentParser:
-    """Add a command of the table: what runs it, and its manual."""
-    _, summary = registry.COMMANDS[name]
+def command(
+    commands: Commands, name: str, run: Run, *, manual: str, summary: str = ""
+) -> argparse.ArgumentParser:
+    """Add a command: what runs it, its manual, and its summary if the table has none."""
+    summary = summary or registry.COMMANDS[name][1]
     made: argparse.ArgumentParser = commands.add_parser(
         name,
         help=summary,

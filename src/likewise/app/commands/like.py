@@ -22,10 +22,8 @@ methods (options in brackets, as in --method "halves(beta=2)"):
   topics      topics (or axes) only                    model=
   words       own words only                           model=
   bm25 tfidf ql ql-jm   the whole document as a query
-  topn        its best TF-IDF words as a query         words=15
-  topn-lda    these mixed with topics                  words=15 weight=0.5 model=
-  lsh-tfidf   hashed TF-IDF vectors                    tables=30 bits=6
-depth is how many candidates are taken by each half; 0 scores every document.
+  topn topn-lda lsh-tfidf   baselines of the papers
+candidates are how many are taken by each half; 0 scores every document.
 """
 
 _MANUAL = f"""\

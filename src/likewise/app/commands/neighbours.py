@@ -29,10 +29,11 @@ metrics:
   inner       -inner product                 score the inner product
   euclidean   squared                        score -distance
 
-indexes (options in brackets, as in --index "lsh(radius=0.8)"): auto scan lists ivf hnsw tree lsh
-codes. auto builds none: by the default metric it searches vectors as they are stored, by others it
-reads all of them. Others are built in memory for this command. auto may miss a neighbour by the
-default metric where a part of the collection has 50,000 documents or more; scan never does.
+indexes (options in brackets, as in --index "ivf(probes=8)"): auto scan lists ivf, and those of the
+papers: hnsw tree lsh codes. auto builds none: by the default metric it searches vectors as they are
+stored, by others it reads all of them. Others are built in memory for this command. auto may miss a
+neighbour by the default metric where a part of the collection has 50,000 documents or more; scan
+never does.
 
 examples:
   likewise neighbours papers.lw 1999-17 -k 5 --explain

@@ -1,0 +1,1 @@
+"""The decomposition paper's baselines of query by document."""

@@ -1,0 +1,3 @@
+from ...like.conftest import themes
+
+__all__ = ["themes"]
