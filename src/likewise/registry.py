@@ -54,6 +54,9 @@ FINDERS = {
     "ivf": "likewise.neighbours.partitions:IVF",
 }
 
+# Placements: how a set of terms is given a place on a term graph.
+PLACEMENTS = {"mean": "likewise.terms.sets:Mean"}
+
 # Commands: the module of `app/commands` that has each, and what it does in a line.
 COMMANDS = {
     "index": ("build", "make a collection of documents"),

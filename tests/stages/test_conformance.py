@@ -2,7 +2,6 @@
 
 import numpy as np
 import pytest
-from likewise.smooth import stage as smoothing
 
 import likewise as lw
 from likewise import registry

@@ -9,7 +9,8 @@ from likewise.errors import UsageError
 from likewise.terms.kernel import distances, make_kernel
 from likewise.terms.solving import ChebyshevKernel, SolvedKernel
 from likewise.terms.spectrum import SpectralKernel
-from likewise.terms.transforms import Diffusion, Learnt, Resistance, Walk
+from likewise.terms.transforms import Diffusion, Resistance, Walk
+from likewise_papers.terms.kernel_learning import Learnt
 
 from .graphs import NAMED, dense, graph_of, graphs, random_graph, zipf_graph
 

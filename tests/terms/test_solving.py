@@ -10,7 +10,8 @@ from likewise.terms.laplacian import Laplacian
 from likewise.terms.polynomial import approximate
 from likewise.terms.solving import ChebyshevKernel, Null, SolvedKernel, project
 from likewise.terms.spectrum import SpectralKernel
-from likewise.terms.transforms import Diffusion, Learnt, Resistance
+from likewise.terms.transforms import Diffusion, Resistance
+from likewise_papers.terms.kernel_learning import Learnt
 
 from .graphs import NAMED, graphs, random_graph, zipf_graph
 

@@ -14,11 +14,11 @@ from likewise.terms.spectrum import full_spectrum
 from likewise.terms.transforms import (
     TRANSFORMS,
     Diffusion,
-    Learnt,
     Resistance,
     Walk,
     parse_transform,
 )
+from likewise_papers.terms.kernel_learning import Learnt
 
 from .graphs import NAMED, graph_of, graphs, zipf_graph
 

@@ -18,7 +18,7 @@ from likewise.terms.laplacian import Laplacian
 from likewise.terms.leading import Leading, leading
 from likewise.terms.solving import ChebyshevKernel, SolvedKernel
 from likewise.terms.spectrum import SpectralKernel
-from likewise.terms.transforms import Learnt, Resistance, Transform
+from likewise.terms.transforms import TOL, Resistance, Transform
 
 ROUTES = ("auto", "spectrum", "solve", "chebyshev", "deflated")
 # Up to here the whole spectrum is worked out in some hundredths of a second.
@@ -27,8 +27,6 @@ SMALL = 400
 LARGE = 20_000_000
 # How many leading eigenvectors are taken off, and the passes that they are sought in.
 LEADING, _PASSES = 8, 16
-# A table has corners, which take long polynomials.
-TOL, TABLE_TOL = 1e-6, 1e-3
 # Of large graphs; and the part of what g tells apart, below it.
 LARGE_TOL, _PART = 1e-3, 7e-3
 
@@ -82,8 +80,8 @@ def make_kernel(
     are known), which takes seconds to make and is the fastest to ask. `auto` goes by the graph
     alone: it takes the spectrum of small ones, deflates large ones with a normalised Laplacian,
     solves for resistance, which takes no making, and else takes a polynomial. `tol` 0 is 1e-10 for
-    solving (1e-6 where `auto` does so on the normalised Laplacian) and 1e-6 for polynomials, or
-    1e-3 if g is a learnt table; of large graphs what leaves 99 of the 100 nearest as they are.
+    solving (1e-6 where `auto` does so on the normalised Laplacian) and the transform's own for
+    polynomials; of large graphs what leaves 99 of the 100 nearest as they are.
     """
     if route not in ROUTES:
         raise UsageError(f"a route is one of {', '.join(ROUTES)}, not {route!r}")
@@ -105,7 +103,7 @@ def make_kernel(
         return SpectralKernel(whole, transform)
     if route == "solve":
         return SolvedKernel(whole, transform, tol=tol or 1e-10, seed=seed)
-    tol = tol or (TABLE_TOL if isinstance(transform, Learnt) else TOL)
+    tol = tol or transform.tol
     if route == "chebyshev":
         found = None
     elif found is None:

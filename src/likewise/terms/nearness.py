@@ -10,7 +10,7 @@ from likewise import notation
 from likewise.errors import UsageError
 from likewise.terms.kernel import ROUTES
 from likewise.terms.laplacian import KINDS
-from likewise.terms.sets import HOW
+from likewise.terms.sets import PLACEMENTS
 from likewise.terms.transforms import Transform, parse_transform
 from likewise.terms.weights import WEIGHTINGS
 
@@ -53,7 +53,7 @@ class Nearness:
         for name, allowed in (
             ("laplacian", KINDS),
             ("weights", WEIGHTINGS),
-            ("sets", HOW),
+            ("sets", PLACEMENTS),
             ("by", ("", "similarity", "distance")),
             ("route", ROUTES),
         ):

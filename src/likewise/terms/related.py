@@ -18,7 +18,7 @@ from likewise.terms.laplacian import Laplacian
 from likewise.terms.mentioning import Mentioned, find_unknown, spellings
 from likewise.terms.nearness import Nearness
 from likewise.terms.nodes import TERMS
-from likewise.terms.sets import SetMetric, TermSet, term_set
+from likewise.terms.sets import PLACEMENTS, SetMetric, TermSet, term_set
 from likewise.terms.stored import Prepared
 from likewise.terms.weights import rarity
 
@@ -139,8 +139,7 @@ class TermGraph:
     def kernel(self) -> Kernel:
         """The kernel on terms."""
         n = self.nearness
-        # Nyström's extension is one of eigenvectors, all of them.
-        route = "spectrum" if n.sets == "nystrom" else n.route
+        route = "spectrum" if PLACEMENTS[n.sets].spectral else n.route
         return make_kernel(
             self.graph,
             n.transform,
@@ -200,7 +199,7 @@ class TermGraph:
         members = self.mentioned(text).members
         placed = self._placed(self.metric.leaning(members))
         reached = self.kernel.through(placed[:, None])[:, 0]
-        if self.nearness.sets == "nystrom":
+        if PLACEMENTS[self.nearness.sets].spectral:
             similarities = self.metric.similarities(members)
         else:
             # One step more is all that is left to do: K = g(c) I + M h(M).

@@ -1,35 +1,24 @@
 """How near are two sets of terms? Term and term, set and term, text and text: one function.
 
-A set is nodes with positive weights; a term is a set of one. There are three ways to give a set a
-place among the terms:
-
-- `mean`: the weighted mean of its terms' features, `K_st = Σ w_i K_it`.
-- `collapse`: the set becomes one node of the graph (all its terms are short-circuited) and the
-  kernel is that of the new graph. Nothing is recomputed: the new kernel is a closed form of the
-  old one, exact for resistance on the combinatorial Laplacian. Any other positive definite kernel
-  gives the same algebra a value, but not that of a collapsed graph. Members count alike: a
-  short circuit has no weights. A set has at most 2,000 terms.
-- `nystrom`: the paper's approximation to it (its Eq. 3), an auxiliary node joined to each member
-  by an edge of great weight, onto which the eigenvectors are extended. With growing weight it
-  turns into `mean`.
+A set is nodes with positive weights; a term is a set of one. A *placement* gives a set a place
+among the terms. That of the product is `mean`, the weighted mean of its terms' features,
+`K_st = Σ w_i K_it`; others are found by their names in the registry.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from functools import cached_property
-from typing import NamedTuple, Protocol, TypeAlias
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any, ClassVar, NamedTuple, Protocol, TypeAlias
 
 import numpy as np
 
-from likewise.compiled import Doubles, Ints, one_blas_thread
+from likewise import registry
+from likewise.compiled import Doubles, Ints
 from likewise.errors import UsageError
 from likewise.terms.kernel import Kernel
-from likewise.terms.spectrum import SpectralKernel, Spectrum
 
-HOW = ("mean", "collapse", "nystrom")
-# The paper's "high association weight" over the largest eigenvalue.
-_HEAVY = 100.0
+# Placements by name: classes that take a kernel, and options of their own.
+PLACEMENTS = registry.Table(registry.PLACEMENTS, groups=("likewise.placements",))
 
 
 class TermSet(NamedTuple):
@@ -40,7 +29,6 @@ class TermSet(NamedTuple):
 
 
 SetLike: TypeAlias = int | Iterable[int] | Mapping[int, float] | TermSet
-Heights: TypeAlias = Callable[[Doubles], Doubles]
 
 
 def term_set(given: SetLike, n: int) -> TermSet:
@@ -69,39 +57,13 @@ def term_set(given: SetLike, n: int) -> TermSet:
 
 
 class SetMetric:
-    """Similarities and distances of sets of terms by a kernel on terms.
+    """Similarities and distances of sets of terms by a kernel on terms; `options` are of `how`."""
 
-    `nystrom` needs eigenvectors and the transform g of their eigenvalues, which a kernel that was
-    made of its whole spectrum has; `weight` is that of an edge to a member (0: a hundred times
-    the largest eigenvalue).
-    """
-
-    def __init__(
-        self,
-        kernel: Kernel,
-        how: str = "mean",
-        *,
-        spectrum: Spectrum | None = None,
-        transform: Heights | None = None,
-        weight: float = 0.0,
-    ) -> None:
+    def __init__(self, kernel: Kernel, how: str = "mean", **options: Any) -> None:
+        if how not in PLACEMENTS:
+            raise UsageError(f"sets are taken by {', '.join(PLACEMENTS)}, not by {how!r}")
         self.kernel, self.how = kernel, how
-        if how == "mean":
-            self._way: _Way = _Mean(kernel)
-        elif how == "collapse":
-            from likewise.terms.collapse import Collapse  # which is made of sets
-
-            self._way = Collapse(kernel)
-        elif how == "nystrom":
-            if isinstance(kernel, SpectralKernel) and kernel.constant:
-                spectrum, transform = spectrum or kernel.spectrum, transform or kernel.transform
-            if spectrum is None or transform is None:
-                raise UsageError(
-                    "sets by nystrom need a spectrum and its transform; mean and collapse do not"
-                )
-            self._way = _Nystrom(spectrum, transform, weight)
-        else:
-            raise UsageError(f"sets are taken by {', '.join(HOW)}, not by {how!r}")
+        self._way: Placement = PLACEMENTS[how](kernel, **options)
 
     def similarities(self, given: SetLike) -> Doubles:
         """Give K_st of a set and every term."""
@@ -124,7 +86,7 @@ class SetMetric:
         found = np.maximum(self._way.distances_of(read), 0.0)
         for j, one in enumerate(read):
             # A term and the set of it alone are one, and so is a node with what went into it.
-            if len(one.nodes) == 1 or self.how == "collapse":
+            if len(one.nodes) == 1 or self._way.merges:
                 found[one.nodes, j] = 0.0
         return found
 
@@ -171,55 +133,83 @@ class SetMetric:
         return first, second
 
 
-class _Way(Protocol):
-    """What a way of giving sets a place has to say."""
+class Placement(Protocol):
+    """What a way of giving sets a place has to say.
 
-    def similarities_of(self, sets: list[TermSet]) -> Doubles: ...
+    Where it `merges`, a set and its terms are one, at a distance of 0. One that is `spectral` is
+    made of all eigenvectors, and its `leaning` is only nearly what it says.
+    """
 
-    def distances_of(self, sets: list[TermSet]) -> Doubles: ...
+    merges: ClassVar[bool]
+    spectral: ClassVar[bool]
 
-    def similarity(self, a: TermSet, b: TermSet) -> float: ...
+    def similarities_of(self, sets: list[TermSet]) -> Doubles:
+        """Give K_st of each set (a column) and every term."""
+        ...
 
-    def distance(self, a: TermSet, b: TermSet) -> float: ...
+    def distances_of(self, sets: list[TermSet]) -> Doubles:
+        """Give d(S, t) of each set (a column) and every term."""
+        ...
+
+    def similarity(self, a: TermSet, b: TermSet) -> float:
+        """Give K_ab."""
+        ...
+
+    def distance(self, a: TermSet, b: TermSet) -> float:
+        """Give d of two sets."""
+        ...
 
     def gram(self, a: TermSet, b: TermSet) -> tuple[float, float, float]:
         """Give K_aa, K_bb and K_ab."""
         ...
 
-    def leaning(self, one: TermSet) -> TermSet: ...
+    def leaning(self, one: TermSet) -> TermSet:
+        """Give weights w of a set's terms by which `K_st = Σ w_i K_it`."""
+        ...
 
-    def pairing(self, a: TermSet, b: TermSet) -> tuple[TermSet, TermSet]: ...
+    def pairing(self, a: TermSet, b: TermSet) -> tuple[TermSet, TermSet]:
+        """Give weights w, v of terms by which K_ab is `Σ v_i K_ij w_j`."""
+        ...
 
 
-class _AsGiven:
+class AsGiven:
     """Sets lean on their terms as their weights say."""
 
+    merges: ClassVar[bool] = False
+    spectral: ClassVar[bool] = False
+
     def leaning(self, one: TermSet) -> TermSet:
+        """Give its own weights."""
         return one
 
     def pairing(self, a: TermSet, b: TermSet) -> tuple[TermSet, TermSet]:
+        """Give their own weights."""
         return a, b
 
 
-class _Mean(_AsGiven):
+class Mean(AsGiven):
     """A set is the weighted mean of its terms' features."""
 
     def __init__(self, kernel: Kernel) -> None:
         self.kernel = kernel
 
     def similarities_of(self, sets: list[TermSet]) -> Doubles:
+        """Give K_st of each set (a column) and every term."""
         return self.kernel.columns(placed(sets, len(self.kernel)))
 
     def distances_of(self, sets: list[TermSet]) -> Doubles:
+        """Give d(S, t) of each set (a column) and every term."""
         found = self.similarities_of(sets)
         own = np.array([(s.weights * found[s.nodes, j]).sum() for j, s in enumerate(sets)])
         return own + self.kernel.diagonal()[:, None] - 2 * found
 
     def similarity(self, a: TermSet, b: TermSet) -> float:
+        """Give K_ab."""
         reached = self.similarities_of([a])[b.nodes, 0]
         return float((b.weights * reached).sum())
 
     def distance(self, a: TermSet, b: TermSet) -> float:
+        """Give d of two sets."""
         # One column, whatever the sets' sizes. The parts that both have are gone before they are
         # multiplied: at a small ε they would drown the rest.
         nodes, (left, right) = joined(a, b)
@@ -228,77 +218,12 @@ class _Mean(_AsGiven):
         return float((apart * self.kernel.columns(apart))[nodes].sum())
 
     def gram(self, a: TermSet, b: TermSet) -> tuple[float, float, float]:
+        """Give K_aa, K_bb and K_ab."""
         # All of the same columns, so that a set and itself are 1 whatever their error.
         found = self.similarities_of([a, b])
         here = (a.weights[:, None] * found[a.nodes]).sum(axis=0)
         there = (b.weights[:, None] * found[b.nodes]).sum(axis=0)
         return float(here[0]), float(there[1]), float(here[1] + there[0]) / 2
-
-
-class _Nystrom(_AsGiven):
-    """A set is an auxiliary node, onto which eigenvectors are extended.
-
-    The paper's Eq. 3: `u_k(s) = Σ_j w_j u_k(j) / (Σ_j w_j - λ_k)`, with its single weight w spread
-    by the members' weights (`w_j = |S| w · weight`). A set of one term is that term: it needs no
-    auxiliary node.
-    """
-
-    def __init__(self, spectrum: Spectrum, transform: Heights, weight: float) -> None:
-        values = np.asarray(spectrum.values, np.float64)
-        top = float(values.max(initial=0.0))
-        self.weight = weight or _HEAVY * max(top, 1.0)
-        if not self.weight > top:
-            raise UsageError(
-                f"the weight of edges to a set's members must be above the largest eigenvalue "
-                f"{top:.6g}, not {weight:g}; 0 is a hundred times that"
-            )
-        self.values, self.vectors = values, np.asarray(spectrum.vectors, np.float64)
-        self.heights = transform(values)
-
-    def places(self, sets: list[TermSet]) -> Doubles:
-        """Give u_k(s) of each set, a row."""
-        rows = [self._place(one) for one in sets]
-        return np.array(rows).reshape(len(rows), len(self.values))
-
-    def _place(self, one: TermSet) -> Doubles:
-        if len(one.nodes) == 1:
-            alone: Doubles = self.vectors[one.nodes[0]]
-            return alone
-        total = len(one.nodes) * self.weight
-        with one_blas_thread():
-            mean = one.weights @ self.vectors[one.nodes]
-        place: Doubles = total * mean / (total - self.values)
-        return place
-
-    def similarities_of(self, sets: list[TermSet]) -> Doubles:
-        with one_blas_thread():
-            found: Doubles = self.vectors @ (self.heights * self.places(sets)).T
-        return found
-
-    def distances_of(self, sets: list[TermSet]) -> Doubles:
-        places = self.places(sets)
-        own = np.einsum("sk,sk,k->s", places, places, self.heights)
-        found: Doubles = own + self._terms[:, None] - 2 * self.similarities_of(sets)
-        return found
-
-    @cached_property
-    def _terms(self) -> Doubles:
-        """K_tt of every term."""
-        found: Doubles = np.einsum("tk,tk,k->t", self.vectors, self.vectors, self.heights)
-        return found
-
-    def similarity(self, a: TermSet, b: TermSet) -> float:
-        return self.gram(a, b)[2]
-
-    def distance(self, a: TermSet, b: TermSet) -> float:
-        left, right = self.places([a, b])
-        return float((self.heights * (left - right) ** 2).sum())
-
-    def gram(self, a: TermSet, b: TermSet) -> tuple[float, float, float]:
-        left, right = self.places([a, b])
-        pairs = (left, left), (right, right), (left, right)
-        own, other, between = (float((self.heights * x * y).sum()) for x, y in pairs)
-        return own, other, between
 
 
 def placed(sets: list[TermSet], n: int) -> Doubles:

@@ -19,12 +19,18 @@ from likewise.errors import UsageError
 
 # Beyond these a kernel is all alike, or its numbers overflow.
 _LARGEST, _MOST_STEPS = 1e6, 40
+TOL = 1e-6
 # 1/ε is in all entries of a component: below this it leaves no digits to what tells them apart.
 _LEAST_EPS = 1e-12
 
 
 class Transform(Protocol):
     """A function of eigenvalues, and its divided difference."""
+
+    @property
+    def tol(self) -> float:
+        """The error that a polynomial in its place may have."""
+        ...
 
     def __call__(self, values: Doubles) -> Doubles:
         """Give g(λ)."""
@@ -45,6 +51,7 @@ class Resistance:
 
     eps: float = 1.0
     notation: ClassVar[str] = "resistance"
+    tol: ClassVar[float] = TOL
 
     def __post_init__(self) -> None:
         if not _LEAST_EPS <= self.eps <= _LARGEST:
@@ -71,6 +78,7 @@ class Diffusion:
 
     variance: float = 3.0
     notation: ClassVar[str] = "diffusion"
+    tol: ClassVar[float] = TOL
 
     def __post_init__(self) -> None:
         if not 0 < self.variance <= _LARGEST:
@@ -112,6 +120,7 @@ class Walk:
     alpha: float = 2.0
     steps: int = 1
     notation: ClassVar[str] = "walk"
+    tol: ClassVar[float] = TOL
 
     def __post_init__(self) -> None:
         if not 2 <= self.alpha <= _LARGEST or not 1 <= self.steps <= _MOST_STEPS:
@@ -143,55 +152,6 @@ class Walk:
                 f"{self}: walks are defined on the normalised Laplacian, whose eigenvalues end at "
                 f"2, not on the {kind} one"
             )
-
-
-@dataclass(frozen=True)
-class Learnt:
-    """A table of g: `heights`, non-increasing, at eigenvalues `knots`, ascending; lines between.
-
-    Beyond the first and last knot it stays as it is there. Meant for the normalised Laplacian:
-    its eigenvalues are between 0 and 2 on every graph, so that what one graph taught serves others.
-    """
-
-    knots: tuple[float, ...]
-    heights: tuple[float, ...]
-    notation: ClassVar[str] = "learnt"
-
-    def __post_init__(self) -> None:
-        knots, heights = np.asarray(self.knots), np.asarray(self.heights)
-        if len(knots) == 0 or knots.shape != heights.shape:
-            raise UsageError(
-                f"a learnt kernel has a height for each knot, not {len(heights)} for {len(knots)}"
-            )
-        if not (np.isfinite(knots).all() and np.isfinite(heights).all()):
-            raise UsageError("a learnt kernel's knots and heights must be finite numbers")
-        if (np.diff(knots) <= 0).any():
-            raise UsageError("a learnt kernel's knots must ascend")
-        if (np.diff(heights) > 0).any() or heights[-1] < 0:
-            raise UsageError("a learnt kernel's heights must be 0 or more, and must not increase")
-
-    def __str__(self) -> str:
-        return f"learnt({len(self.knots)} knots)"
-
-    def __call__(self, values: Doubles) -> Doubles:
-        """Give g(λ)."""
-        out: Doubles = np.interp(values, self.knots, self.heights)
-        return out
-
-    def difference(self, steps: Doubles, centre: float) -> Doubles:
-        """Give h(μ); at μ = 0 the slope of g there, downwards."""
-        steps = np.asarray(steps, np.float64)
-        # Within so small a step g is a line, up to what its heights are known to.
-        least = 1e-7 * max(abs(centre), 1.0)
-        safe = np.where(np.abs(steps) < least, least, steps)
-        at = float(self(np.asarray(centre)))
-        out: Doubles = (self(centre - safe) - at) / safe
-        return out
-
-    def check(self, kind: str) -> None:
-        """Refuse the combinatorial Laplacian, whose eigenvalues differ from graph to graph."""
-        if kind != "normalised":
-            raise UsageError(f"{self} is a table for the normalised Laplacian, not the {kind} one")
 
 
 TRANSFORMS: Mapping[str, type[Resistance] | type[Diffusion] | type[Walk]] = {

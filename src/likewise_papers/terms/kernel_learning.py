@@ -7,14 +7,14 @@ value θ for each eigenvalue, by the paper's linear programme.
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import NamedTuple
+from dataclasses import dataclass
+from typing import ClassVar, NamedTuple
 
 import numpy as np
 
 from likewise.compiled import Doubles, Ints
 from likewise.errors import UsageError
 from likewise.terms.spectrum import Spectrum
-from likewise.terms.transforms import Learnt
 
 # How much of the interval is left by a step of the golden section.
 _GOLDEN = (5**0.5 - 1) / 2
@@ -22,6 +22,57 @@ _GOLDEN = (5**0.5 - 1) / 2
 _SAME = 1e-9
 # The paper's bound on θ.
 _HIGHEST = 2.0
+
+
+@dataclass(frozen=True)
+class Learnt:
+    """A table of g: `heights`, non-increasing, at eigenvalues `knots`, ascending; lines between.
+
+    Beyond the first and last knot it stays as it is there. Meant for the normalised Laplacian:
+    its eigenvalues are between 0 and 2 on every graph, so that what one graph taught serves others.
+    """
+
+    knots: tuple[float, ...]
+    heights: tuple[float, ...]
+    notation: ClassVar[str] = "learnt"
+    # A table has corners, which take long polynomials.
+    tol: ClassVar[float] = 1e-3
+
+    def __post_init__(self) -> None:
+        knots, heights = np.asarray(self.knots), np.asarray(self.heights)
+        if len(knots) == 0 or knots.shape != heights.shape:
+            raise UsageError(
+                f"a learnt kernel has a height for each knot, not {len(heights)} for {len(knots)}"
+            )
+        if not (np.isfinite(knots).all() and np.isfinite(heights).all()):
+            raise UsageError("a learnt kernel's knots and heights must be finite numbers")
+        if (np.diff(knots) <= 0).any():
+            raise UsageError("a learnt kernel's knots must ascend")
+        if (np.diff(heights) > 0).any() or heights[-1] < 0:
+            raise UsageError("a learnt kernel's heights must be 0 or more, and must not increase")
+
+    def __str__(self) -> str:
+        return f"learnt({len(self.knots)} knots)"
+
+    def __call__(self, values: Doubles) -> Doubles:
+        """Give g(λ)."""
+        out: Doubles = np.interp(values, self.knots, self.heights)
+        return out
+
+    def difference(self, steps: Doubles, centre: float) -> Doubles:
+        """Give h(μ); at μ = 0 the slope of g there, downwards."""
+        steps = np.asarray(steps, np.float64)
+        # Within so small a step g is a line, up to what its heights are known to.
+        least = 1e-7 * max(abs(centre), 1.0)
+        safe = np.where(np.abs(steps) < least, least, steps)
+        at = float(self(np.asarray(centre)))
+        out: Doubles = (self(centre - safe) - at) / safe
+        return out
+
+    def check(self, kind: str) -> None:
+        """Refuse the combinatorial Laplacian, whose eigenvalues differ from graph to graph."""
+        if kind != "normalised":
+            raise UsageError(f"{self} is a table for the normalised Laplacian, not the {kind} one")
 
 
 class Found(NamedTuple):

@@ -7,10 +7,6 @@ from dataclasses import replace
 from typing import NamedTuple
 
 import numpy as np
-from likewise.smooth.search import RowSearch
-from likewise.smooth.space import KLSA, fit_space
-from likewise.smooth.stage import Smoothing, SmoothWith
-from likewise.smooth.store import StoredRows
 
 from likewise.compiled import Doubles
 from likewise.engine.pipeline import Pipeline

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from typing import NamedTuple
+from typing import ClassVar, NamedTuple
 
 import numpy as np
 
@@ -20,7 +20,12 @@ _LARGEST = 2000
 
 
 class Collapse:
-    """A set is one node of the graph in which its terms have become one.
+    """A set is one node of the graph in which its terms have become one (short-circuited).
+
+    Nothing is recomputed: the new kernel is a closed form of the old one, exact for resistance on
+    the combinatorial Laplacian. Any other positive definite kernel gives the same algebra a value,
+    but not that of a collapsed graph. Members count alike: a short circuit has no weights. A set
+    has at most 2,000 terms.
 
     With M = K⁻¹ and P the membership of terms in the nodes that are left, the collapsed kernel is
     `(PᵀMP)⁻¹`, and its block of the new nodes is `(PᵀK_BB⁻¹P)⁻¹` with B their members. (With
@@ -30,6 +35,9 @@ class Collapse:
     and `d(S, t) = (K_tt - K_tS K_SS⁻¹ K_St) + (1 - h)²/c`: both parts are small where K is large
     (small ε), so that nothing is lost by taking large numbers from one another.
     """
+
+    merges: ClassVar[bool] = True
+    spectral: ClassVar[bool] = False
 
     def __init__(self, kernel: Kernel) -> None:
         self.kernel = kernel
