@@ -39,7 +39,7 @@ from likewise.collection.job import Job
 from likewise.collection.snapshot import open_snapshot
 from likewise.collection.writer import Writer, build
 from likewise.derived.keeping import derive
-from likewise.like.methods import ByHalves, halves_ranker
+from likewise.like.methods import ByHalves
 from likewise.like.store import halves_of
 from likewise.models.fitting import fit_model, read_config
 from likewise.models.stored import find_model, store_model
@@ -133,7 +133,7 @@ def run_ask(folder, *, queries, profile, **_):
     start = time.perf_counter()
     c = lw.open(folder)
     halves = halves_of(c.snapshot, MODEL)
-    two_level, accurate = (halves_ranker(halves, ByHalves(MODEL, candidates=n)) for n in (DEPTH, 0))
+    two_level, accurate = (ByHalves(MODEL, candidates=n).ranker(halves) for n in (DEPTH, 0))
     chosen = np.random.default_rng(1).choice(c.snapshot.live_docs(), queries, replace=False)
     questions = [Question(str(doc), (of_doc(c.snapshot, doc),)) for doc in chosen.tolist()]
     two_level.rank(questions[0], k=K)

@@ -2,7 +2,9 @@
 
 import subprocess
 import sys
-from importlib.metadata import EntryPoint
+import tomllib
+from importlib.metadata import EntryPoint, entry_points
+from pathlib import Path
 
 import pytest
 
@@ -79,3 +81,15 @@ def test_entry_points_are_read_for_unknown_names_only():
             [sys.executable, "-c", code.format(name)], capture_output=True, text=True, check=False
         )
         assert done.stderr.strip() == told
+
+
+PROJECT = tomllib.loads((Path(__file__).parent.parent / "pyproject.toml").read_text("utf-8"))
+
+
+@pytest.mark.parametrize("group", PROJECT["project"]["entry-points"])
+def test_names_of_the_papers_are_installed_and_stand_for_what_they_say(group):
+    declared = PROJECT["project"]["entry-points"][group]
+    installed = {one.name: one for one in entry_points(group=group)}
+    assert {name: one.value for name, one in installed.items()} == declared, "pip install -e ."
+    for name, one in installed.items():
+        assert getattr(one.load(), "notation", name) == name

@@ -26,7 +26,6 @@ SEARCHES = {
     "inner": "likewise.retrieve.models:InnerProduct",
     "near": "likewise.like.near:Near",
     "halves": "likewise.like.methods:ByHalves",
-    "eq4": "likewise.like.methods:Published",
     "topics": "likewise.like.methods:TopicsOnly",
     "words": "likewise.like.methods:WordsOnly",
 }

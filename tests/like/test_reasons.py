@@ -1,5 +1,6 @@
 import shutil
 import tempfile
+from functools import partial
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -16,12 +17,13 @@ from likewise.like.reasons import BEYOND, ROUNDING, VECTORS, Reasoner
 from likewise.like.store import Weights, make_halves
 from likewise.like.view import How, View, mix
 from likewise.retrieve.question import AGAINST, Question, of_doc, of_text
+from likewise_papers.like.published import PublishedView
 
 WORDS = ["wing", "flutter", "heat", "layer", "flow", "plate", "lift", "drag", "shock", "jet"]
 
 
-def likeness_of(c, model, how=How.EVEN, weights=Weights(1.0, 1.5)):
-    return Likeness(View(make_halves(c.snapshot, c.model(model)), how), weights)
+def likeness_of(c, model, view=View, weights=Weights(1.0, 1.5)):
+    return Likeness(view(make_halves(c.snapshot, c.model(model))), weights)
 
 
 def asked_of(likeness, question):
@@ -67,10 +69,10 @@ def check(likeness, question, docs, text=""):
         orjson.dumps(why.to_json())
 
 
-@pytest.mark.parametrize("how", [*How])
+@pytest.mark.parametrize("view", [View, partial(View, how=How.SHARES), PublishedView])
 @pytest.mark.parametrize("model", ["lda", "lsi"])
-def test_reasons_add_up_to_the_score_of_the_ranking(themes, model, how):
-    likeness, s = likeness_of(themes, model, how), themes.snapshot
+def test_reasons_add_up_to_the_score_of_the_ranking(themes, model, view):
+    likeness, s = likeness_of(themes, model, view), themes.snapshot
     question = Question("q", (of_doc(s, 0),))
     asked = asked_of(likeness, question)
     ranking, _ = likeness.rank(asked, k=20, depth=0, omit=question.docs)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -20,7 +21,7 @@ from likewise.retrieve.question import AGAINST, Question, question_of
 from likewise.stages.masks import mask_of
 from likewise.stages.stage import Context, Result, Stage
 
-_CANDIDATES = 100
+CANDIDATES = 100
 
 
 class HalvesStage(Stage):
@@ -38,6 +39,10 @@ class HalvesStage(Stage):
         """It reads no ranking."""
         return 0
 
+    @abstractmethod
+    def ranker(self, halves: StoredHalves) -> HalvesRanker:
+        """Make a ranker of stored halves."""
+
 
 @dataclass(frozen=True)
 class ByHalves(HalvesStage):
@@ -54,28 +59,25 @@ class ByHalves(HalvesStage):
     model: str = ""
     beta: float = -1.0
     how: str = "even"
-    candidates: int = _CANDIDATES
+    candidates: int = CANDIDATES
     again: int = 3
     notation: ClassVar[str] = "halves"
 
     def __post_init__(self) -> None:
         if self.how not in (How.EVEN, How.SHARES):
             raise UsageError(f"method {self.notation}: how must be even or shares, not {self.how}")
-        _check_candidates(self.notation, self.candidates)
+        check_candidates(self.notation, self.candidates)
         if self.again < 0:
             raise UsageError(f"method {self.notation}: again must be 0 or more, not {self.again}")
 
-
-@dataclass(frozen=True)
-class Published(HalvesStage):
-    """Compare as published: `λ₁λ₁'⟨θ, θ'⟩ + λ₂λ₂'⟨ψ, ψ'⟩` (Eq. 4)."""
-
-    model: str = ""
-    candidates: int = _CANDIDATES
-    notation: ClassVar[str] = "eq4"
-
-    def __post_init__(self) -> None:
-        _check_candidates(self.notation, self.candidates)
+    def ranker(self, halves: StoredHalves) -> HalvesRanker:
+        """Make a ranker of stored halves."""
+        chosen = halves.weights or Weights()
+        beta = chosen.words if self.beta < 0 else self.beta
+        # Vectors that nothing speaks for find no candidates: then it is the words' ranking.
+        candidates = self.candidates if chosen.points else 0
+        likeness = Likeness(View(halves, How(self.how)), Weights(chosen.points, beta))
+        return HalvesRanker(likeness, candidates=candidates, again=self.again)
 
 
 @dataclass(frozen=True)
@@ -85,6 +87,10 @@ class TopicsOnly(HalvesStage):
     model: str = ""
     notation: ClassVar[str] = "topics"
 
+    def ranker(self, halves: StoredHalves) -> HalvesRanker:
+        """Make a ranker of stored halves."""
+        return HalvesRanker(Likeness(View(halves), Weights(1.0, 0.0)), candidates=CANDIDATES)
+
 
 @dataclass(frozen=True)
 class WordsOnly(HalvesStage):
@@ -93,15 +99,17 @@ class WordsOnly(HalvesStage):
     model: str = ""
     notation: ClassVar[str] = "words"
 
+    def ranker(self, halves: StoredHalves) -> HalvesRanker:
+        """Make a ranker of stored halves."""
+        return HalvesRanker(Likeness(View(halves), Weights(0.0, 1.0)), candidates=0)
+
 
 def rank_halves(how: HalvesStage, batch: Sequence[Result], context: Context) -> list[Result]:
     """Rank for the documents of each query, or for its text as one, by stored halves."""
     snapshot = context.snapshot
     if not context.k:
         return [Result(result.query) for result in batch]
-    ranker = snapshot.memo(
-        ("like", how), lambda: halves_ranker(halves_of(snapshot, how.model), how)
-    )
+    ranker = snapshot.memo(("like", how), lambda: how.ranker(halves_of(snapshot, how.model)))
 
     def one(result: Result) -> Result:
         context.check()
@@ -196,25 +204,8 @@ class LikenessScorer:
         return [explanation(one.score, one.parts, one) for one in found]
 
 
-def halves_ranker(halves: StoredHalves, config: HalvesStage) -> HalvesRanker:
-    """Make a ranker of stored halves."""
-    chosen = halves.weights or Weights()
-    if isinstance(config, ByHalves):
-        beta = chosen.words if config.beta < 0 else config.beta
-        weights = Weights(chosen.points, beta)
-        # Vectors that nothing speaks for find no candidates: then it is the words' ranking.
-        candidates = config.candidates if chosen.points else 0
-        likeness = Likeness(View(halves, How(config.how)), weights)
-        return HalvesRanker(likeness, candidates=candidates, again=config.again)
-    if isinstance(config, Published):
-        likeness = Likeness(View(halves, How.PUBLISHED), Weights())
-        return HalvesRanker(likeness, candidates=config.candidates)
-    if isinstance(config, TopicsOnly):
-        return HalvesRanker(Likeness(View(halves), Weights(1.0, 0.0)), candidates=_CANDIDATES)
-    return HalvesRanker(Likeness(View(halves), Weights(0.0, 1.0)), candidates=0)
-
-
-def _check_candidates(method: str, candidates: int) -> None:
+def check_candidates(method: str, candidates: int) -> None:
+    """Refuse a negative number of candidates."""
     if candidates < 0:
         raise UsageError(
             f"method {method}: candidates must be 1 or more, or 0 for all, not {candidates}"

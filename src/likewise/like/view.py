@@ -1,4 +1,4 @@
-"""How are stored halves compared? As unit vectors, or as the published formula has them."""
+"""How are stored halves compared? As unit vectors, or each as long as its share."""
 
 from __future__ import annotations
 
@@ -18,7 +18,6 @@ from likewise.models.document_vectors import Halves
 from likewise.models.supplied import SuppliedModel
 from likewise.models.topics import TopicModel
 from likewise.models.triple import Triples
-from likewise.neighbours.coded import decode
 
 
 class How(StrEnum):
@@ -26,13 +25,11 @@ class How(StrEnum):
 
     `EVEN`: both halves are of length one (own words before all but the largest were left out).
     `SHARES`: each half is as long as the root of its share of the document, so that the longer
-    half counts for more. `PUBLISHED`: topics and own words as distributions, each times its share
-    λ (Eq. 4); of a space, projection and residual as they are (Eq. 2).
+    half counts for more.
     """
 
     EVEN = "even"
     SHARES = "shares"
-    PUBLISHED = "published"
 
 
 class Asked(NamedTuple):
@@ -58,7 +55,7 @@ class View:
         self.halves = halves
         self.how = how
         self.model = halves.model
-        self._topical = isinstance(halves.model, TopicModel)
+        self.topical = isinstance(halves.model, TopicModel)
 
     @cached_property
     def lots(self) -> list[Lot]:
@@ -72,20 +69,21 @@ class View:
         text its own if it comes with one; else it is what the words foretell.
         """
         triples = self.model.decompose(counts, words=max(len(counts.terms), 1))
-        shares = triples.shares[0, :2].astype(np.float64)
-        weights = triples.weights.astype(np.float64)
-        topics = triples.topics[0].astype(np.float64)
         order = np.argsort(triples.terms, kind="stable")
         point = self._compact(counts, triples, doc, vector).astype(np.float64)
         length = np.linalg.norm(point)
-        point = point / length if length > 0 else point
-        if self._topical and self.how is not How.PUBLISHED:
-            weights /= np.linalg.norm(weights) or 1.0
-        if self.how is How.SHARES or (self.how is How.PUBLISHED and not self._topical):
-            point, weights = point * np.sqrt(shares[0]), weights * np.sqrt(shares[1])
-        elif self.how is How.PUBLISHED:
-            point, weights = topics * shares[0], weights * shares[1]
+        point, weights = self.weigh(point / length if length > 0 else point, triples)
         return Asked(point, triples.terms[order], weights[order])
+
+    def weigh(self, point: Doubles, triples: Triples) -> tuple[Doubles, Doubles]:
+        """Give both halves of one document that is asked for, as long as they count."""
+        weights = triples.weights.astype(np.float64)
+        if self.topical:
+            weights /= np.linalg.norm(weights) or 1.0
+        if self.how is How.SHARES:
+            roots = np.sqrt(triples.shares[0, :2].astype(np.float64))
+            return point * roots[0], weights * roots[1]
+        return point, weights
 
     def _compact(
         self, counts: TermCounts, triples: Triples, doc: int, vector: Floats | None
@@ -110,31 +108,21 @@ class View:
         return row
 
     def _lot(self, i: int, halves: Halves) -> Lot:
-        codes: Rows = halves.points.codes
-        scales, word_scales = halves.points.scales, halves.word_scales
-        if self._topical and self.how is not How.PUBLISHED:
-            norms = np.empty(halves.n_docs, np.float32)
-            word_norms(halves.bounds, halves.weights, norms)
-            word_scales = np.where(norms > 0, 1 / np.where(norms > 0, norms, 1), 0)
-        if self.how is How.SHARES or (self.how is How.PUBLISHED and not self._topical):
-            roots = np.sqrt(halves.shares)
-            scales, word_scales = scales * roots[:, 0], word_scales * roots[:, 1]
-        elif self.how is How.PUBLISHED:
-            codes, scales = self._topics(i, halves), halves.shares[:, 0].copy()
-            word_scales = word_scales * halves.shares[:, 1]
+        codes, scales, word_scales = self.scaled(i, halves)
         words = (halves.bounds, halves.terms, halves.weights, word_scales.astype(np.float32))
         return Lot(codes, np.ascontiguousarray(scales, np.float32), words)
 
-    def _topics(self, i: int, halves: Halves) -> Floats:
-        """Give topics with their prior: what `without_prior` took away is known."""
-        assert isinstance(self.model, TopicModel)
-        alpha = self.model.priors.alpha
-        lengths = np.asarray(self.halves.collection.segments[i].lengths, np.float64)
-        n_words = lengths * halves.shares[:, 0]
-        mine = np.square(decode(halves.points), dtype=np.float64) * n_words[:, None]
-        rows: Floats = ((mine + alpha) / (n_words + alpha.sum())[:, None]).astype(np.float32)
-        rows[halves.points.scales == 0] = 0
-        return rows
+    def scaled(self, i: int, halves: Halves) -> tuple[Rows, Floats, Floats]:
+        """Give the compact halves of a segment with their scales, and the scales of own words."""
+        scales, word_scales = halves.points.scales, halves.word_scales
+        if self.topical:
+            norms = np.empty(halves.n_docs, np.float32)
+            word_norms(halves.bounds, halves.weights, norms)
+            word_scales = np.where(norms > 0, 1 / np.where(norms > 0, norms, 1), 0)
+        if self.how is How.SHARES:
+            roots = np.sqrt(halves.shares)
+            scales, word_scales = scales * roots[:, 0], word_scales * roots[:, 1]
+        return halves.points.codes, scales, word_scales
 
 
 def mix(like: Sequence[Asked], unlike: Sequence[Asked], *, against: float) -> Asked:

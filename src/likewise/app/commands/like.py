@@ -18,11 +18,10 @@ if TYPE_CHECKING:
 METHODS = """\
 methods (options in brackets, as in --method "halves(beta=2)"):
   halves      topics and words of the document's own   model= beta= how=even candidates=100
-  eq4         the same, weighed as published           model= candidates=100
   topics      topics (or axes) only                    model=
   words       own words only                           model=
   bm25 tfidf ql ql-jm   the whole document as a query
-  topn topn-lda lsh-tfidf   baselines of the papers
+  eq4 topn topn-lda lsh-tfidf   the formula and the baselines of the papers
 candidates are how many are taken by each half; 0 scores every document.
 """
 

@@ -19,7 +19,6 @@ from likewise.like.methods import (
     HalvesRanker,
     HalvesStage,
     TopicsOnly,
-    halves_ranker,
 )
 from likewise.like.store import StoredHalves, make_halves
 from likewise.models.bags import Sample
@@ -59,7 +58,7 @@ class Apart:
 
     def ranker(self, snapshot: Snapshot, config: HalvesStage, *, words: int) -> HalvesRanker:
         """Give a ranker of these halves."""
-        return halves_ranker(self.halves(snapshot, words), config)
+        return config.ranker(self.halves(snapshot, words))
 
 
 def take_apart(bench: Bench, snapshot: Snapshot, kind: str, topics: int = 0) -> Apart:

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from likewise.collection.snapshot import Snapshot
-from likewise.like.methods import ByHalves, HalvesStage, Published
+from likewise.like.methods import ByHalves, HalvesStage
 from likewise.models.bags import gather
 from likewise.models.stored import STORED_WORDS
 from likewise.retrieve.question import Question, of_doc
@@ -24,6 +24,7 @@ from likewise_papers.experiment import (
     Value,
     verdict,
 )
+from likewise_papers.like.published import Published
 from likewise_papers.papers.decomposition import apart
 from likewise_papers.papers.decomposition.apart import take_apart
 from likewise_papers.papers.decomposition.tasks import Ranker

@@ -7,10 +7,11 @@ from dataclasses import replace
 
 from likewise.collection.snapshot import Snapshot
 from likewise.compiled import Doubles
-from likewise.like.methods import Published, TopicsOnly, WordsOnly
+from likewise.like.methods import TopicsOnly, WordsOnly
 from likewise_papers.bench import Bench
 from likewise_papers.comparing import claim_above, claim_close, claim_same
 from likewise_papers.experiment import UNTESTABLE, Claim, Drawing, Result, Row, Table, estimate
+from likewise_papers.like.published import Published
 from likewise_papers.papers.decomposition import apart
 from likewise_papers.papers.decomposition.apart import mean_of, take_apart
 from likewise_papers.papers.decomposition.methods import (

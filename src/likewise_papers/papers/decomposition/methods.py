@@ -6,10 +6,11 @@ from collections.abc import Iterator, Mapping
 
 from likewise.collection.snapshot import Snapshot
 from likewise.compiled import Doubles
-from likewise.like.methods import Published, TopicsOnly, WordsOnly
+from likewise.like.methods import TopicsOnly, WordsOnly
 from likewise_papers.bench import Bench
 from likewise_papers.comparing import claim_above, claim_close, compare
 from likewise_papers.experiment import Claim, Result, Row, Table, estimate, verdict
+from likewise_papers.like.published import Published
 from likewise_papers.papers.decomposition import apart
 from likewise_papers.papers.decomposition.apart import take_apart
 from likewise_papers.papers.decomposition.tasks import Ranker, tasks_of

@@ -1,0 +1,71 @@
+"""The decomposition paper's formula: topics and own words as distributions, by their shares."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+import numpy as np
+
+from likewise.compiled import Doubles, Floats
+from likewise.like.kernels import Rows
+from likewise.like.likeness import Likeness
+from likewise.like.methods import CANDIDATES, HalvesRanker, HalvesStage, check_candidates
+from likewise.like.store import StoredHalves, Weights
+from likewise.like.view import How, View
+from likewise.models.document_vectors import Halves
+from likewise.models.topics import TopicModel
+from likewise.models.triple import Triples
+from likewise.neighbours.coded import decode
+
+
+@dataclass(frozen=True)
+class Published(HalvesStage):
+    """Compare as published: `λ₁λ₁'⟨θ, θ'⟩ + λ₂λ₂'⟨ψ, ψ'⟩` (Eq. 4)."""
+
+    model: str = ""
+    candidates: int = CANDIDATES
+    notation: ClassVar[str] = "eq4"
+
+    def __post_init__(self) -> None:
+        check_candidates(self.notation, self.candidates)
+
+    def ranker(self, halves: StoredHalves) -> HalvesRanker:
+        """Make a ranker of stored halves."""
+        return HalvesRanker(Likeness(PublishedView(halves), Weights()), candidates=self.candidates)
+
+
+class PublishedView(View):
+    """Topics and own words as distributions, each times its share λ (Eq. 4).
+
+    Of a space, projection and residual as they are (Eq. 2): each as long as the root of its share.
+    """
+
+    def __init__(self, halves: StoredHalves) -> None:
+        super().__init__(halves, How.SHARES)
+
+    def weigh(self, point: Doubles, triples: Triples) -> tuple[Doubles, Doubles]:
+        """Give both halves of one document that is asked for, as long as they count."""
+        if not self.topical:
+            return super().weigh(point, triples)
+        shares = triples.shares[0, :2].astype(np.float64)
+        topics, weights = triples.topics[0].astype(np.float64), triples.weights.astype(np.float64)
+        return topics * shares[0], weights * shares[1]
+
+    def scaled(self, i: int, halves: Halves) -> tuple[Rows, Floats, Floats]:
+        """Give the topics of a segment with their scales, and the scales of own words."""
+        if not self.topical:
+            return super().scaled(i, halves)
+        word_scales = halves.word_scales * halves.shares[:, 1]
+        return self._topics(i, halves), halves.shares[:, 0].copy(), word_scales
+
+    def _topics(self, i: int, halves: Halves) -> Floats:
+        """Give topics with their prior: what `without_prior` took away is known."""
+        assert isinstance(self.model, TopicModel)
+        alpha = self.model.priors.alpha
+        lengths = np.asarray(self.halves.collection.segments[i].lengths, np.float64)
+        n_words = lengths * halves.shares[:, 0]
+        mine = np.square(decode(halves.points), dtype=np.float64) * n_words[:, None]
+        rows: Floats = ((mine + alpha) / (n_words + alpha.sum())[:, None]).astype(np.float32)
+        rows[halves.points.scales == 0] = 0
+        return rows
