@@ -89,14 +89,14 @@ def cran(data: Path, folder: Path) -> Built:
     """Every kind of model, kernel model and term graph."""
     collection = lw.index(_numbered(data / "cran", vector=True), to=folder, resources=ONE)
     for model in (f"ddm(topics={N_TOPICS},sweeps=30)", f"lda(topics={N_TOPICS},sweeps=30)"):
-        collection.fit(model, threads=1, **CHANGED)
-    collection.fit_vectors("vector", threads=1, **CHANGED)
+        collection.models.fit(model, threads=1, **CHANGED)
+    collection.models.fit(vectors="vector", threads=1, **CHANGED)
     for kernel in ("cosine", "ql", "inner"):
-        collection.fit_kernel(kernel, name=kernel, threads=1)
-    collection.fit_kernel(features="vector", name="features", threads=1)
-    collection.fit_kernel(gram=gram_of, name="gram", threads=1)
-    collection.make_term_graph(threads=1)
-    collection.make_term_graph(names=NAMES, threads=1)
+        collection.models.fit(f"klsa(kernel={kernel})", name=kernel, threads=1)
+    collection.models.fit("klsa", vectors="vector", name="features", threads=1)
+    collection.models.fit("klsa", gram=gram_of, name="gram", threads=1)
+    collection.terms.make_graph(threads=1)
+    collection.terms.make_graph(names=NAMES, threads=1)
     return _asked(collection, data / "cran")
 
 
@@ -109,9 +109,9 @@ def cran_parts(data: Path, folder: Path, *, merged: bool = False) -> Built:
     for i, part in enumerate(others):
         collection.add(part, resources=ONE)
         if i == 0:
-            collection.fit(f"ddm(topics={N_TOPICS},sweeps=30)", threads=1, **CHANGED)
-            collection.fit_vectors("vector", threads=1, **CHANGED)
-            collection.make_term_graph(threads=1)
+            collection.models.fit(f"ddm(topics={N_TOPICS},sweeps=30)", threads=1, **CHANGED)
+            collection.models.fit(vectors="vector", threads=1, **CHANGED)
+            collection.terms.make_graph(threads=1)
         collection.delete([document.id for document in part[3::7]])
     # Some of these come back, with the text of another document.
     swapped = zip(documents[::11], reversed(documents[::11]), strict=True)
@@ -129,10 +129,10 @@ def cisi(data: Path, folder: Path) -> Built:
     """Vectors by a function, and fits on two threads."""
     two = lw.Resources(threads=2)
     collection = lw.index(_numbered(data / "cisi"), to=folder, resources=two)
-    collection.fit(
+    collection.models.fit(
         f"ddm(topics={N_TOPICS},sweeps=30)", sample=lw.Sample(docs=1000), threads=2, **CHANGED
     )
-    collection.fit_vectors(vectors_of, threads=2, **CHANGED)
+    collection.models.fit(vectors=vectors_of, threads=2, **CHANGED)
     return _asked(collection, data / "cisi")
 
 
@@ -154,12 +154,14 @@ def med(data: Path, folder: Path) -> Built:
     """Models that are fitted by others or from others, a fit that went on, learnt weights."""
     collection = lw.index(_numbered(data / "med"), to=folder, resources=ONE)
     collection.tune(collection.judgements(same="hundred", sample=40))
-    collection.fit("ddm(topics=10,sweeps=20)", threads=1, **CHANGED)
-    collection.fit("ddm(topics=10,sweeps=10)", name="ddm-more", threads=1, **CHANGED)
-    collection.fit("ddm(topics=10,sweeps=10)", name="ddm-more", go_on=True, threads=1, **CHANGED)
+    collection.models.fit("ddm(topics=10,sweeps=20)", threads=1, **CHANGED)
+    collection.models.fit("ddm(topics=10,sweeps=10)", name="ddm-more", threads=1, **CHANGED)
+    collection.models.fit(
+        "ddm(topics=10,sweeps=10)", name="ddm-more", warm_start=True, threads=1, **CHANGED
+    )
     for model in ("span(of=ddm)", "nmf(topics=10)", "lda-vb(topics=10,passes=2)"):
-        collection.fit(model, threads=1, **CHANGED)
-    collection.fit("categories(field=hundred)", threads=1, **CHANGED)
+        collection.models.fit(model, threads=1, **CHANGED)
+    collection.models.fit("categories(field=hundred)", threads=1, **CHANGED)
     return _asked(collection, data / "med")
 
 
@@ -167,16 +169,16 @@ def newsgroups(data: Path, folder: Path) -> Built:
     """Ten times larger than the others; titles are queries."""
     corpus = data / "20newsgroups" / "corpus.jsonl.gz"
     collection = lw.index(corpus, to=folder, resources=ONE)
-    collection.fit(f"ddm(topics={N_TOPICS},sweeps=10)", threads=1, **CHANGED)
-    collection.fit("categories(field=category)", threads=1, **CHANGED)
+    collection.models.fit(f"ddm(topics={N_TOPICS},sweeps=10)", threads=1, **CHANGED)
+    collection.models.fit("categories(field=category)", threads=1, **CHANGED)
     return _asked(collection)
 
 
 def docstrings(data: Path, folder: Path) -> Built:
     """The corpus of `likewise demo`; titles are queries."""
     collection = lw.index("docstrings:", to=folder, resources=ONE)
-    collection.fit(f"ddm(topics={N_TOPICS},sweeps=10)", threads=1, **CHANGED)
-    collection.make_term_graph(threads=1)
+    collection.models.fit(f"ddm(topics={N_TOPICS},sweeps=10)", threads=1, **CHANGED)
+    collection.terms.make_graph(threads=1)
     return _asked(collection)
 
 

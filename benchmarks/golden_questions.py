@@ -212,8 +212,8 @@ def near(how: str, *, explain: bool = False) -> Ask:
     def ask(built: Built) -> Found:
         found = {}
         for doc_id in built.ids[: N_EXPLAINED if explain else N_QUERIES]:
-            answers = built.collection.neighbours(
-                doc_id, k=3 if explain else 10, near=how, explain=explain
+            answers = built.collection.like(
+                doc_id, k=3 if explain else 10, method=how, explain=explain
             )
             if explain:
                 found |= {f"{doc_id} {answer.doc_id}": parts(answer) for answer in answers}
@@ -231,7 +231,7 @@ def near_all(how: str) -> Ask:
         found: dict[str, list[tuple[str, float]]] = {}
         with tempfile.TemporaryDirectory() as folder:
             path = Path(folder) / "near.jsonl"
-            built.collection.graph(path, k=3, near=how, threads=2)
+            built.collection.write_neighbours(path, k=3, method=how, threads=2)
             for line in map(json.loads, path.read_text("utf-8").splitlines()):
                 mine = found.setdefault(line["doc_id"], [])
                 mine.append((line["neighbour_id"], line["distance"]))
@@ -250,7 +250,7 @@ def related(texts: Iterable[str], graph: str = "", **nearness: Any) -> Ask:
     def ask(built: Built) -> Found:
         found: dict[str, Pairs] = {}
         for text in texts:
-            terms = built.collection.related(text, 10, graph=graph, **nearness)
+            terms = built.collection.terms.near(text, 10, graph=graph, **nearness)
             found[text] = [(term.name, term.similarity) for term in terms]
             for term in terms[:3]:
                 through = [(link.name, link.part) for link in term.through]
@@ -266,7 +266,7 @@ def apart(texts: tuple[str, ...], graph: str = "", **nearness: Any) -> Ask:
     def ask(built: Built) -> Found:
         found = {}
         for a, b in pairwise(texts):
-            between = built.collection.distance(a, b, graph=graph, **nearness)
+            between = built.collection.terms.distance(a, b, graph=graph, **nearness)
             measured = [(name, getattr(between, name)) for name in MEASURED]
             through = [(link.name, link.part) for link in between.through]
             found[f"{a} / {b}"] = [*measured, *through]
@@ -279,9 +279,9 @@ def predicted(*, texts: Iterable[str] = (), **how: Any) -> Ask:
     """The terms that texts, or documents, can be expected to mention, and by which documents."""
 
     def ask(built: Built) -> Found:
-        predict = built.collection.predict_terms
+        predict = built.collection.terms.predict
         asked = {text: {"text": text} for text in texts}
-        asked = asked or {doc_id: {"doc_id": doc_id} for doc_id in built.ids[:5]}
+        asked = asked or {doc_id: {"id": doc_id} for doc_id in built.ids[:5]}
         found: dict[str, Pairs] = {}
         for name, given in asked.items():
             terms = predict(**given, k=10, **how)
@@ -298,7 +298,7 @@ def perturbed(strategy: str) -> Ask:
     def ask(built: Built) -> Found:
         found: dict[str, Pairs] = {}
         for query in every(built.queries, 5):
-            moved = built.collection.perturb(query, strategy)
+            moved = built.collection.terms.perturb(query, strategy)
             strongest = moved.strongest(10)
             names = moved.pool.names(strongest)
             found[query.qid] = [*zip(names, moved.models[0, strongest].tolist(), strict=True)]
@@ -313,7 +313,7 @@ def decomposed(model: str) -> Ask:
 
     def ask(built: Built) -> Found:
         collection, ids = built.collection, built.ids
-        topics, bounds, terms, weights, shares = collection.decompose(ids, model=model)
+        topics, bounds, terms, weights, shares = collection.models.transform(ids, model=model)
         words = collection.snapshot.terms(terms)
         found: dict[str, Pairs] = {}
         for i, doc_id in enumerate(ids):
@@ -332,7 +332,7 @@ def decomposed_text(model: str) -> Ask:
     def ask(built: Built) -> Found:
         found: dict[str, Pairs] = {}
         for query in every(built.queries, 5):
-            made = built.collection.decompose_text(query.text, model=model)
+            made = built.collection.models.decompose(text=query.text, model=model)
             found[f"{query.qid} topics"] = [(topic.label, topic.share) for topic in made.topics]
             found[f"{query.qid} words"] = [(word.term, word.weight) for word in made.own]
             found[f"{query.qid} shares"] = numbered(made.shares)

@@ -90,9 +90,9 @@ def fitted(c, models, options):
         seconds = 0.0
         if name in configs:
             start = time.process_time()
-            c.fit(configs[name])
+            c.models.fit(configs[name])
             seconds = time.process_time() - start
-        model, weights = c.model(name), halves_of(c.snapshot, name).weights or Weights()
+        model, weights = c.models[name], halves_of(c.snapshot, name).weights or Weights()
         power = f", power of idf {model.power:g}" if hasattr(model, "power") else ""
         spent = f", {seconds:.0f} s to fit" if seconds else ""
         print(
@@ -113,7 +113,7 @@ def cells(c, method):
         return axes + (0 if name == "topics" else 2 * n_words)
     sample = c.snapshot.live_docs()[:: max(1, len(c) // 2000)]
     whole = 2 * len(c.snapshot.term_counts(sample).terms) / len(sample)
-    more = {"lsh-tfidf": Hashed().tables, "topn-lda": c.model(model).n_topics if model else 0}
+    more = {"lsh-tfidf": Hashed().tables, "topn-lda": c.models[model].n_topics if model else 0}
     return whole + more.get(name, 0)
 
 

@@ -77,7 +77,7 @@ def real_topics(folder):
     news = find_collection("20newsgroups")
     source = news / "corpus.jsonl.gz" if news else "docstrings:"
     c = lw.index(source, to=folder / "real.lw", analysis=PLAIN, model=None)
-    c.fit(f"lda(topics={TOPICS},sweeps=150)")
+    c.models.fit(f"lda(topics={TOPICS},sweeps=150)")
     theta = halves_of(c.snapshot).coordinates(c.snapshot.live_docs())
     theta /= np.maximum(theta.sum(axis=1, keepdims=True), 1e-30)
     return theta[theta.any(axis=1)]

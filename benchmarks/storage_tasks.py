@@ -46,8 +46,8 @@ def build(folder: str, parts: list[str], memory: int, threads: int, fitted: bool
     built = _since(start)
     start = _clocks()
     if fitted:
-        c.fit("lsi", threads=threads)
-        c.fit("klsa", threads=threads)
+        c.models.fit("lsi", threads=threads)
+        c.models.fit("klsa", threads=threads)
     return {"built": built, "fitted": _since(start), "before": before, "peak": peak.most}
 
 

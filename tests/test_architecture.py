@@ -122,6 +122,19 @@ def test_the_exported_names_resolve_and_are_pinned():
         likewise.nonsense  # noqa: B018
 
 
+COLLECTION = """folder snapshot info refresh close search run pipeline like write_neighbours add
+    delete merge copy judgements tune risk models terms"""
+MODELS = "fit drop use default topics drift decompose transform keys values items get"
+TERMS = "near distance predict perturb graph graphs drop_graph make_graph"
+
+
+def test_what_a_collection_and_its_parts_can_do_is_pinned(tmp_path):
+    c = likewise.index([{"id": "1", "text": "wing"}], to=tmp_path / "c", model=None)
+    for part, names in ((c, COLLECTION), (c.models, MODELS), (c.terms, TERMS)):
+        assert {name for name in dir(part) if not name.startswith("_")} == {*names.split()}
+    assert type(c).__mro__ == (likewise.Collection, object)
+
+
 def test_help_needs_no_heavy_package():
     code = (
         "import sys; from likewise.app.cli import parser; parser().format_help();"
@@ -161,7 +174,7 @@ def test_documentation_names_every_room():
 def test_a_look_at_a_collection_needs_no_compiled_code(command, tmp_path):
     folder = tmp_path / "c.lw"
     documents = [{"id": str(i), "text": f"wing flutter number {i} of many"} for i in range(12)]
-    likewise.index(documents, to=folder).make_term_graph()
+    likewise.index(documents, to=folder).terms.make_graph()
     arguments = [command, str(folder), *(["3", "--json"] if command == "show" else [])]
     code = (
         f"import sys; from likewise.app.cli import main; main({arguments});"

@@ -13,9 +13,10 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from likewise.app.library import Collection, index, open
     from likewise.collection.build import Resources
     from likewise.engine.answers import Answer, Answers
+    from likewise.engine.collection import Collection, open
+    from likewise.engine.indexing import index
     from likewise.errors import LikewiseError
     from likewise.evaluate import (
         Qrels,
@@ -61,7 +62,8 @@ __version__ = "0.1.0"
 # Names are imported when they are first used: `import likewise` costs nothing.
 _ROOMS = {
     "likewise.engine.answers": ("Answer", "Answers"),
-    "likewise.app.library": ("Collection", "index", "open"),
+    "likewise.engine.collection": ("Collection", "open"),
+    "likewise.engine.indexing": ("index",),
     "likewise.collection.build": ("Resources",),
     "likewise.errors": ("LikewiseError",),
     "likewise.evaluate": (

@@ -2,6 +2,7 @@
 
 LikewiseError
 ├── UsageError          what was asked for does not exist or does not fit (exit code 2)
+│   └── UnknownModel    no model is called that (a KeyError as well)
 ├── DeadlineExceeded    a search took longer than it was given
 ├── MissingExtra        an optional package is needed; the message is the install command
 ├── SourceError         a document could not be read; carries its place (file:line)
@@ -23,6 +24,13 @@ class LikewiseError(Exception):
 
 class UsageError(LikewiseError):
     """What was asked for does not exist or does not fit."""
+
+
+class UnknownModel(UsageError, KeyError):
+    """No model of a collection is called that."""
+
+    # A key error shows its message in quotes.
+    __str__ = Exception.__str__
 
 
 class DeadlineExceeded(LikewiseError):

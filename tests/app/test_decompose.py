@@ -35,7 +35,7 @@ def shelf(tmp_path_factory):
 @pytest.fixture
 def call(shelf, capsys, monkeypatch, tmp_path):
     def load_model(snapshot, name=None):
-        if name not in (None, "ddm"):
+        if name not in (None, "", "ddm"):
             raise UsageError(f"no model {name!r}")
         return shelf.model
 

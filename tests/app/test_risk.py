@@ -6,8 +6,7 @@ import pytest
 
 import likewise as lw
 from likewise.app.cli import main
-from likewise.app.progress import Progress
-from likewise.app.risk import risk_of
+from likewise.engine.risk import n_runs
 from likewise.errors import UsageError
 from likewise.evaluate import read_qrels, read_queries
 from likewise.expand.feedback import RM3
@@ -337,21 +336,28 @@ def test_from_python(call, capsys):
     collection = lw.open("notes.lw")
     queries, qrels = read_queries("queries.jsonl"), read_qrels("qrels.txt")
     how = read_expander("rm3(docs=2,terms=5)")
-    seen = Progress("risk", unit="queries", quiet=True)
-    table = risk_of(
-        collection, iter(queries), qrels, [how, "bo1"], shares=(0, 0.5, 1), threads=1, progress=seen
+    seen = []
+    table = collection.risk(
+        iter(queries),
+        qrels,
+        [how, "bo1"],
+        shares=(0, 0.5, 1),
+        threads=1,
+        progress=seen.append,
     )
     # The unexpanded queries and three shares of two expanders, whose own share is one of them.
-    assert seen.count == len(queries) * 7
+    assert sum(seen) == len(queries) * 7 == len(queries) * n_runs([how, "bo1"], [], (0, 0.5, 1))
     assert [risk.name for risk in table.risks] == [str(how), "bo1"]
     assert table.depths == (1000, 100)
-    many = risk_of(collection, queries, qrels, [how, "bo1"], shares=(0, 0.5, 1), threads=2)
+    many = collection.risk(queries, qrels, [how, "bo1"], shares=(0, 0.5, 1), threads=2)
     assert many.to_json() == table.to_json()
-    elsewhere = risk_of(collection, queries, qrels, [RM3(2, 5, 0.3)], shares=(0, 1), progress=seen)
-    assert seen.count == len(queries) * (7 + 4)
+    other = [RM3(2, 5, 0.3)]
+    elsewhere = collection.risk(queries, qrels, other, shares=(0, 1), progress=seen.append)
+    assert sum(seen) == len(queries) * (7 + 4)
+    assert n_runs(other, [], (0, 1)) == 4
     assert [point.share for point in elsewhere.curves[0].points] == [0, 1]
     with pytest.raises(UsageError, match="there is no expander to measure"):
-        risk_of(collection, queries, qrels, [])
+        collection.risk(queries, qrels, [])
     assert capsys.readouterr().err == ""
 
 

@@ -8,7 +8,6 @@ import numpy as np
 import pytest
 
 import likewise as lw
-from likewise.app.asking import DEFAULT_EXPAND, DEFAULT_SMOOTH
 from likewise.app.cli import main
 from likewise.errors import UsageError
 from likewise.models.kernel_rows import StoredRows, rows_of
@@ -78,8 +77,8 @@ def ids(answers):
 def test_the_default_is_expanded_and_smoothed(seas, call):
     answers = seas.search("wing flutter")
     assert answers.method == "bm25 >> robust >> bm25 >> klsa"
-    assert answers.expanded.method == DEFAULT_EXPAND
-    named = seas.search("wing flutter", method="bm25", expand=DEFAULT_EXPAND, smooth=DEFAULT_SMOOTH)
+    assert answers.expanded.method == "robust"
+    named = seas.search("wing flutter", method="bm25", expand="robust", smooth="klsa")
     assert ranked(answers) == ranked(named)
     shown = json.loads(call("search", "wing flutter", "--json")[1])
     assert shown["method"] == answers.method
@@ -116,7 +115,7 @@ def test_without_a_kernel_model_the_default_only_expands(bare, capsys):
         bare.search("wing", smooth="klsa")
     assert main(["search", str(bare.folder), "wing", "--smooth", "klsa"]) == 2
     assert "has no kernel model; fit one with" in capsys.readouterr().err
-    bare.fit("klsa")
+    bare.models.fit("klsa")
     assert bare.search("wing flutter").method == "bm25 >> robust >> bm25 >> klsa"
 
 
@@ -277,7 +276,7 @@ def test_what_comes_in_by_likeness_alone_says_so(seas):
         (["run", "--like", "ids.txt", "--smooth", "klsa"], "--smooth is for queries of words"),
         (["fit", "--model", "klsa(kernel=x)"], "unknown kernel 'x'"),
         (["fit", "--model", "klsa(axes=-1)"], "axes, docs and seed at least 0"),
-        (["fit", "--model", "klsa", "--continue"], "cannot be gone on with"),
+        (["fit", "--model", "klsa", "--continue"], "cannot be resumed"),
         (["fit", "--model", "klsa", "--name", "lsi"], "'lsi' is the name of a model"),
         (["fit", "--model", "lsi", "--name", "klsa"], "'klsa' is the name of a kernel model"),
         (["fit", "--drop"], "which model is to be removed?"),
@@ -327,26 +326,26 @@ def test_fit_reports_and_takes_a_name(call, seas):
 
 
 def test_kernels_in_python(seas):
-    space = seas.fit_kernel("ql(mu=100)", axes=7, name="ql")
+    space = seas.models.fit("klsa(kernel=ql(mu=100),axes=7)", name="ql")
     assert (space.n_axes, space.name, str(space.kernel)) == (7, "ql", "ql(mu=100.0)")
     assert seas.search("wing", smooth="klsa(model=ql)").method == "bm25 >> klsa(model=ql)"
-    again = seas.fit(lw.KLSA("ql(mu=100)", axes=7), name="ql")
+    again = seas.models.fit(lw.KLSA("ql(mu=100)", axes=7), name="ql")
     assert np.array_equal(again.values, space.values)
-    seas.drop_model("ql")
+    seas.models.drop("ql")
     assert seas.info()["kernels"] == ["klsa"]
     with pytest.raises(UsageError, match=r"no model 'ql' in .*; there is lsi, klsa"):
-        seas.drop_model("ql")
+        seas.models.drop("ql")
 
 
 def test_the_users_own_features(seas):
     rows = np.array([[1.0, 0.0] if i % 2 == 0 else [0.0, 1.0] for i in range(40)])
-    space = seas.fit_kernel(features=rows, name="own")
+    space = seas.models.fit("klsa", vectors=rows, name="own")
     assert space.n_axes == 2
     found = seas.search("wing flutter", k=40, smooth="klsa(model=own)")
     assert {int(answer.doc_id) % 2 for answer in found} == {0}
     assert len(found) == 20
-    named = seas.fit_kernel(
-        features=rows[::-1], ids=[str(i) for i in range(39, -1, -1)], name="named"
+    named = seas.models.fit(
+        "klsa", vectors=rows[::-1], ids=[str(i) for i in range(39, -1, -1)], name="named"
     )
     assert named.values == pytest.approx(space.values)
     assert ranked(seas.search("wing", smooth="klsa(model=named)")) == ranked(
@@ -358,17 +357,17 @@ def test_the_users_own_function(seas):
     def same_length(texts, others):
         return [[1.0 if len(a) % 2 == len(b) % 2 else 0.0 for b in others] for a in texts]
 
-    space = seas.fit_kernel(gram=same_length, name="gram")
+    space = seas.models.fit("klsa", gram=same_length, name="gram")
     assert space.n_axes == 2
     answers = seas.search("wing", smooth="klsa(model=gram)", explain=True)
     for answer in answers:
         assert sum(p.score for p in answer.explanation) == pytest.approx(answer.score, rel=1e-5)
-    with pytest.raises(UsageError, match="features or by a function"):
-        seas.fit_kernel(features=np.ones((40, 2)), gram=same_length)
-    with pytest.raises(UsageError, match="ids name the documents of features"):
-        seas.fit_kernel(gram=same_length, ids=["1"])
-    with pytest.raises(UsageError, match="the kernel is ql, or given"):
-        seas.fit_kernel("ql", gram=same_length)
+    with pytest.raises(UsageError, match="vectors or by a function"):
+        seas.models.fit("klsa", vectors=np.ones((40, 2)), gram=same_length)
+    with pytest.raises(UsageError, match="ids name the documents of vectors"):
+        seas.models.fit("klsa", gram=same_length, ids=["1"])
+    with pytest.raises(UsageError, match="its kernel is of words; vectors and functions"):
+        seas.models.fit("klsa(kernel=ql)", gram=same_length)
 
 
 def test_features_in_a_field_and_in_a_file(tmp_path, capsys):
@@ -384,7 +383,7 @@ def test_features_in_a_field_and_in_a_file(tmp_path, capsys):
     c.refresh()
     assert c.info()["kernels"] == ["klsa", "file"]
     with pytest.raises(UsageError, match="ids name the documents"):
-        c.fit_kernel(features="v", ids=["1"])
+        c.models.fit("klsa", vectors="v", ids=["1"])
 
 
 # Indexing, and what stays up to date
@@ -522,7 +521,7 @@ def test_help_needs_no_arrays():
 def test_a_model_that_another_process_replaced_answers_as_it_did(seas):
     before = [(one.doc_id, one.score) for one in seas.search("wing")]
     other = lw.open(seas.folder)
-    seas.fit("klsa(axes=3)")
+    seas.models.fit("klsa(axes=3)")
     assert [(one.doc_id, one.score) for one in other.search("wing")] == before
     other.refresh()
     now = [(one.doc_id, one.score) for one in other.search("wing")]
@@ -569,12 +568,12 @@ def test_a_configuration_of_the_wrong_kind_is_refused(bad):
 
 def test_own_kernels_are_functions_or_features_alone(call, seas, tmp_path):
     with pytest.raises(UsageError, match="gram is a function"):
-        seas.fit_kernel(gram="x")
+        seas.models.fit("klsa", gram="x")
     np.save(tmp_path / "rows.npy", np.eye(40))
     vectors = ["--vectors", str(tmp_path / "rows.npy")]
     code, _, err = call("fit", "--model", "klsa(kernel=cosine)", *vectors)
     assert code == 2
-    assert "features and functions are their own" in err
+    assert "vectors and functions are their own" in err
     assert call("fit", "--model", "klsa", *vectors)[0] == 0
 
 

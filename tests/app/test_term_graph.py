@@ -12,7 +12,7 @@ import pytest
 import likewise as lw
 from likewise.app.cli import main
 
-from .notes import NAMES, make_notes, names_of, pair
+from ..notes import NAMES, make_notes, names_of, pair
 
 
 @pytest.fixture(autouse=True, scope="module")
@@ -72,7 +72,7 @@ def test_term_graph_reports_what_it_made(call):
         "left_out": [],
         "merged": [],
     }
-    assert len(lw.open("notes.lw").term_graph()) == 5
+    assert len(lw.open("notes.lw").terms.graph()) == 5
 
 
 @pytest.mark.parametrize("exact", [False, True])
@@ -83,7 +83,7 @@ def test_term_graph_of_names(call, here, exact):
     assert code == 0
     assert "n made, 8 names (" in out
     assert err == "likewise: names without a word that can be searched for: ...\n"
-    graph = lw.open("notes.lw").term_graph("n")
+    graph = lw.open("notes.lw").terms.graph("n")
     assert names_of(graph) == NAMES
     assert graph.stored.nodes.kind == ("exact" if exact else "words")
     assert graph.stored.settings.names == "names.txt"
@@ -141,7 +141,7 @@ def test_term_graph_of_what_a_function_finds(call, finders):
     assert out.splitlines()[1].split()[1:3] == ["blunt", "body"]
     # What comes later is searched for the names.
     lw.open("notes.lw").add([{"id": "new", "text": "a wake in supersonic flow"}])
-    assert pair(lw.open("notes.lw").term_graph(), "wake", "supersonic flow") == 1
+    assert pair(lw.open("notes.lw").terms.graph(), "wake", "supersonic flow") == 1
     # How many documents a name must stand in can be said.
     code, out, _ = call("term-graph", "--extract", "finders_f:good", "--min-df", "3")
     assert code == 0
@@ -182,7 +182,7 @@ def test_graphs_are_dropped(call):
         "notes.lw: the graph two was removed\n",
         "",
     )
-    assert lw.open("notes.lw").term_graph().stored.name == "one"
+    assert lw.open("notes.lw").terms.graph().stored.name == "one"
     assert json.loads(call("term-graph", "--drop", "--name", "one", "--json")[1]) == {
         "dropped": "one"
     }
@@ -268,14 +268,14 @@ def test_a_graph_of_names_does_not_replace_that_of_words(call, here, finders):
     (here / "names.txt").write_text("\n".join(NAMES))
     call("term-graph")
     call("term-graph", "--names", "names.txt")
-    assert lw.open("notes.lw").term_graphs() == ["graph", "names"]
-    assert lw.open("notes.lw").term_graph().stored.nodes.kind == "terms"
-    assert len(lw.open("notes.lw").term_graph("names")) == len(NAMES)
+    assert lw.open("notes.lw").terms.graphs == ["graph", "names"]
+    assert lw.open("notes.lw").terms.graph().stored.nodes.kind == "terms"
+    assert len(lw.open("notes.lw").terms.graph("names")) == len(NAMES)
     call("term-graph", "--extract", "finders_f:good")
-    assert len(lw.open("notes.lw").term_graph("names")) == 3
+    assert len(lw.open("notes.lw").terms.graph("names")) == 3
     # Where no graph of words was made, that of names is asked.
     assert call("term-graph", "--drop")[0] == 0
-    assert lw.open("notes.lw").term_graph().stored.name == "names"
+    assert lw.open("notes.lw").terms.graph().stored.name == "names"
     code, _, err = call("term-graph", "--drop")
     assert code == 2
     assert "no term graph 'graph' in notes.lw; there is names" in err

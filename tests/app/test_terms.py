@@ -14,7 +14,7 @@ from likewise.app.cli import main
 from likewise.collection.writer import Writer
 from likewise.terms.nearness import Nearness
 
-from .notes import NAMES, NOTES, make_notes
+from ..notes import NAMES, NOTES, make_notes
 
 
 @pytest.fixture(autouse=True, scope="module")
@@ -64,7 +64,7 @@ def test_terms_prints_a_table(call):
     heading, *lines = out.splitlines()
     assert heading.split() == ["term", "similarity", "through"]
     assert [line.split()[0] for line in lines] == ["1", "2", "3", "4"]
-    expected = lw.open("notes.lw").related("Hinges panel yeti", 4)
+    expected = lw.open("notes.lw").terms.near("Hinges panel yeti", 4)
     for line, one in zip(lines, expected, strict=True):
         assert line.split()[1] == one.name
         assert float(line.split()[2]) == pytest.approx(one.similarity, rel=1e-3)
@@ -91,7 +91,7 @@ def test_terms_as_json(call):
     assert values["nearness"]["kernel"] == "diffusion(variance=2)"
     assert values["asked"] == ["wings"]
     assert values["unknown"] == [{"word": "yeti", "reason": "in no document"}]
-    expected = lw.open("notes.lw").term_graph("n", nearness).nearest("wings yeti", 3)
+    expected = lw.open("notes.lw").terms.graph("n", **asdict(nearness)).nearest("wings yeti", 3)
     assert len(expected) == 3
     for one, found in zip(expected, values["terms"], strict=True):
         assert [*found] == ["node", "name", "similarity", "distance", "through", "path"]
@@ -125,7 +125,7 @@ def test_the_graph_is_made_and_told_of(call, monkeypatch):
     assert "a graph of terms was made but not kept" in err
     code, _, err = call("predict-terms", "--text", "wing", "--quiet")
     assert (code, err) == (0, "")
-    assert lw.open("notes.lw").term_graph().stored.entry is not None
+    assert lw.open("notes.lw").terms.graph().stored.entry is not None
 
 
 def test_a_term_that_nothing_is_connected_with(call):
@@ -143,7 +143,7 @@ def test_more_terms_than_there_are(call):
     call("term-graph")
     code, out, _ = call("terms", "gnu wing", "-k", "100000")
     assert code == 0
-    assert 1 < len(out.splitlines()) < len(lw.open("notes.lw").term_graph())
+    assert 1 < len(out.splitlines()) < len(lw.open("notes.lw").terms.graph())
 
 
 def test_terms_are_drawn(call, here):
@@ -175,7 +175,7 @@ def test_distance_prints_both_texts(call):
     assert {*lines[0][1].partition("   ")[0].split(", ")} == {"Heat", "transfer"}
     assert lines[0][1].endswith("not in the graph: yeti (in no document)")
     assert lines[1][1] == "wing   not in the graph: a (a stop word or too short)"
-    found = lw.open("notes.lw").distance("Heat transfer, yeti", "a wing")
+    found = lw.open("notes.lw").terms.distance("Heat transfer, yeti", "a wing")
     assert float(lines[2][1]) == pytest.approx(found.similarity, rel=1e-3)
     assert float(lines[3][1]) == pytest.approx(found.distance, rel=1e-3)
     assert float(lines[4][1]) == pytest.approx(found.cosine, rel=1e-3)
@@ -235,7 +235,7 @@ def test_predict_terms_prints_a_table(call, here, stdin):
     assert (code, err) == (0, "")
     heading, *lines = out.splitlines()
     assert heading.split() == ["term", "share", "found"]
-    expected = lw.open("notes.lw").predict_terms(doc_id="1", k=6, by="likely")
+    expected = lw.open("notes.lw").terms.predict(id="1", k=6, by="likely")
     assert len(lines) == 6
     for line, one in zip(lines, expected, strict=True):
         assert line.split()[1] == one.name
@@ -267,7 +267,7 @@ def test_telling_terms_are_those_of_words(call, here):
     assert (code, out) == (0, call("predict-terms", "--id", "1", "--by", "telling")[1])
     heading, *lines = out.splitlines()
     assert heading.split() == ["term", "telling", "share", "found"]
-    expected = lw.open("notes.lw").predict_terms(doc_id="1")
+    expected = lw.open("notes.lw").terms.predict(id="1")
     for line, one in zip(lines, expected, strict=True):
         _, name, score, share, *_ = line.split()
         assert name == one.name
@@ -282,7 +282,7 @@ def test_predict_terms_as_json(call):
     call("term-graph", "--name", "n")
     code, out, _ = call("predict-terms", "--id", "1", "-k", "3", "--json", "--graph", "n")
     assert code == 0
-    expected = lw.open("notes.lw").predict_terms(doc_id="1", k=3)
+    expected = lw.open("notes.lw").terms.predict(id="1", k=3)
     for found, one in zip(json.loads(out), expected, strict=True):
         assert [*found] == ["name", "score", "share", "documents", "stepped"]
         assert (found["name"], found["score"]) == (one.name, pytest.approx(one.score))

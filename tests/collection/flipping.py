@@ -46,9 +46,9 @@ def begin(folder):
         documents[:30], to=folder, model="lsi(topics=3)", smooth="klsa(axes=3)", resources=ONE
     )
     c.add(documents[30:], resources=ONE)
-    c.fit("lda(topics=2,sweeps=2,samples=1)", threads=1)
-    c.fit_vectors("vector", threads=1)
-    c.make_term_graph(threads=1)
+    c.models.fit("lda(topics=2,sweeps=2,samples=1)", threads=1)
+    c.models.fit(vectors="vector", threads=1)
+    c.terms.make_graph(threads=1)
     c.delete(["d3", "d31"])
     c.close()
 
@@ -76,7 +76,7 @@ def smoothed(c):
 
 
 def related(c):
-    return [str(one) for one in c.related("wing heat", 3, graph="graph")]
+    return [str(one) for one in c.terms.near("wing heat", 3, graph="graph")]
 
 
 def shown(c):
@@ -84,7 +84,7 @@ def shown(c):
 
 
 def near(c):
-    return [[one.doc_id, one.score] for one in c.neighbours("d8", k=3, near="near(model=lda)")]
+    return [[one.doc_id, one.score] for one in c.like("d8", k=3, method="near(model=lda)")]
 
 
 def merged(c):

@@ -153,7 +153,7 @@ def _filters(c, questions):
 
 
 def _model(c, name):
-    model = c.model(name)
+    model = c.models[name]
     weights = halves_of(c.snapshot, name).weights
     return {
         "name": model.name,
@@ -180,7 +180,7 @@ def _kernel(c, name):
 
 
 def _graph(c, name):
-    graph = c.term_graph(name)
+    graph = c.terms.graph(name)
     nodes, settings, counted = graph.stored.nodes, graph.stored.settings, graph.stored.counted
     freqs = dict(zip(graph.names(range(len(graph))), counted.doc_freqs.tolist(), strict=True))
     return {
@@ -232,19 +232,19 @@ def _in_hand(c, doc_id, models):
     if models:
         found["like"] = _ranked(c.like(doc_id))
         found["like, explained"] = _explained(c.like(doc_id, explain=True))
-        found["neighbours"] = _ranked(c.neighbours(doc_id))
+        found["neighbours"] = _ranked(c.like(doc_id, method="near"))
     for model in models:
         for method in ("halves", "eq4"):
             named = f"{method}(model={model})"
             found[named] = _ranked(c.like(doc_id, method=named))
         near = f"near(model={model})"
-        found[near] = _ranked(c.neighbours(doc_id, near=near))
+        found[near] = _ranked(c.like(doc_id, method=near))
         found[f"{DECOMPOSED}{model}"] = _decomposed(c, doc_id, model)
     return found
 
 
 def _decomposed(c, doc_id, model):
-    triples = c.decompose(doc_id, model=model, words=ALL)
+    triples = c.models.transform(doc_id, model=model, words=ALL)
     own = zip(c.snapshot.terms(triples.terms), triples.weights.tolist(), strict=True)
     return {
         "topics": triples.topics[0].tolist(),
@@ -258,7 +258,7 @@ def _text_in_hand(c, text, info):
     for model in info["models"]:
         named = f"halves(model={model})"
         found[named] = _ranked(c.like(text=text, method=named))
-        made = c.decompose_text(text, model=model, words=ALL)
+        made = c.models.decompose(text=text, model=model, words=ALL)
         found[f"{DECOMPOSED}{model}"] = {
             "shares": list(made.shares),
             "topics": [[part.number, part.label, part.share] for part in made.topics],
@@ -268,13 +268,13 @@ def _text_in_hand(c, text, info):
 
 
 def _terms(c, graph, text):
-    related = c.related(text, k=8, graph=graph)
-    between = c.distance(text, related[0].name, graph=graph)
+    related = c.terms.near(text, k=8, graph=graph)
+    between = c.terms.distance(text, related[0].name, graph=graph)
     return {
         "related": [[one.name, one.similarity] for one in related],
         "through": {one.name: {link.name: link.part for link in one.through} for one in related},
         "distance": [between.similarity, between.distance, between.cosine],
         "predicted": [
-            [one.name, one.score, one.share] for one in c.predict_terms(text, k=8, graph=graph)
+            [one.name, one.score, one.share] for one in c.terms.predict(text, k=8, graph=graph)
         ],
     }

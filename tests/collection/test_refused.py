@@ -16,12 +16,12 @@ import pytest
 from plain_model import expected, leftovers, made, state
 
 import likewise
-from likewise.app.upgrading import upgrade
 from likewise.collection import files
 from likewise.collection.format1 import Format1
 from likewise.collection.snapshot import open_snapshot
 from likewise.collection.writer import Writer, build
 from likewise.derived.keeping import keep_up
+from likewise.engine.upgrading import upgrade
 from likewise.errors import StorageError
 
 RNG = random.Random(21)
@@ -149,7 +149,7 @@ def test_an_upgrade_asks_for_room_first(tmp_path, room, monkeypatch):
     assert {*folder.rglob("*")} == before
     room(needed)
     with monkeypatch.context() as patch:
-        patch.setattr("likewise.app.upgrading.commit", lambda *_: 1 / 0)
+        patch.setattr("likewise.engine.upgrading.commit", lambda *_: 1 / 0)
         with pytest.raises(ZeroDivisionError):
             upgrade(folder)
     # What is written already is not asked for again.

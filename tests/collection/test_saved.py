@@ -6,14 +6,14 @@ import pytest
 from saved import NAMES, ask, differences, read_expected, reordered, unpack
 
 import likewise as lw
-from likewise.app import upgrading
 from likewise.app.cli import main
-from likewise.app.upgrading import upgrade
 from likewise.collection import build as build_module
 from likewise.collection import writer
 from likewise.collection.build import Resources
 from likewise.collection.postings import write_postings
 from likewise.collection.snapshot import open_snapshot
+from likewise.engine import upgrading
+from likewise.engine.upgrading import upgrade
 from likewise.errors import FormatError
 from likewise.text.lexicon import Lexicon
 

@@ -36,20 +36,20 @@ NAMES = ["wing flutter", "heat", "okapi", "boiler"]
 # A root of every kind, and of every type of model.
 ROOTS = {
     "model": {
-        "lsi": lambda c: c.fit("lsi(topics=3)", threads=1),
-        "lda": lambda c: c.fit("lda(topics=2,sweeps=3,samples=1)", threads=1),
-        "vectors": lambda c: c.fit_vectors("vector", threads=1),
-        "rows": lambda c: c.fit_vectors(vectors_by_id(c), name="rows", threads=1),
-        "klsa": lambda c: c.fit("klsa(axes=3)", threads=1),
-        "given": lambda c: c.fit_kernel(features="vector", axes=2, name="given", threads=1),
+        "lsi": lambda c: c.models.fit("lsi(topics=3)", threads=1),
+        "lda": lambda c: c.models.fit("lda(topics=2,sweeps=3,samples=1)", threads=1),
+        "vectors": lambda c: c.models.fit(vectors="vector", threads=1),
+        "rows": lambda c: c.models.fit(vectors=vectors_by_id(c), name="rows", threads=1),
+        "klsa": lambda c: c.models.fit("klsa(axes=3)", threads=1),
+        "given": lambda c: c.models.fit("klsa(axes=2)", vectors="vector", name="given", threads=1),
     },
     "graph": {
-        "terms": lambda c: c.make_term_graph(filters=ALL, name="terms", threads=1),
-        "whole": lambda c: c.make_term_graph(
+        "terms": lambda c: c.terms.make_graph(filters=ALL, name="terms", threads=1),
+        "whole": lambda c: c.terms.make_graph(
             filters=ALL, name="whole", within="document", threads=1
         ),
-        "names": lambda c: c.make_term_graph(names=NAMES, threads=1),
-        "said": lambda c: c.make_term_graph(extract=extract, name="said", threads=1),
+        "names": lambda c: c.terms.make_graph(names=NAMES, threads=1),
+        "said": lambda c: c.terms.make_graph(extract=extract, name="said", threads=1),
     },
 }
 # What says how much of a segment is computed at a time.

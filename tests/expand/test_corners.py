@@ -135,7 +135,7 @@ def test_expansion_does_not_depend_on_how_many_answers_are_wanted(letters, how):
 
 
 def test_a_perturbation_searches_by_the_method_named(letters):
-    found = letters.perturb("a b c", docs=10, method="tfidf")
+    found = letters.terms.perturb("a b c", docs=10, method="tfidf")
     terms = dict.fromkeys("abc", 1.0)
     by_words, by_angle = (
         letters.pipeline(method, k=10)([lw.Query("1", terms=terms)])[0].ranking.docs.tolist()

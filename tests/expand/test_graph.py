@@ -154,7 +154,7 @@ def test_a_word_without_edges_is_left_alone(shelf):
 
 
 def test_words_of_the_collection_that_are_no_nodes_stay_in_the_query(shelf):
-    shelf.collection.make_term_graph(filters=Filters(min_df=2, max_df=1))
+    shelf.collection.terms.make_graph(filters=Filters(min_df=2, max_df=1))
     snapshot = shelf.collection.snapshot
     assert "lift" not in open_graph(snapshot).names(range(len(open_graph(snapshot))))
     [answered] = shelf.collection.pipeline(lw.stage("graph"))("wing lift")
@@ -216,7 +216,7 @@ def test_threads_do_not_change_the_bits(shelve):
 
 def test_names_of_several_words_are_no_terms(shelf):
     names = ["wing", "flow heat", "flutter", "lift", "flow", "unheard of", "unheard"]
-    shelf.collection.make_term_graph(names=names, within="document")
+    shelf.collection.terms.make_graph(names=names, within="document")
     [answered] = shelf.collection.pipeline(lw.stage("graph"))("wing")
     assert {*answered.query.terms} == {"wing", "flow", "flutter", "lift"}
 
@@ -224,8 +224,8 @@ def test_names_of_several_words_are_no_terms(shelf):
 def test_spellings_of_a_term_are_one(shelve):
     shelf = shelve(["Wing flow", "wing Flow", "wing heat", "WING flow", "flow heat"])
     names = ["Wing", "wing", "WING", "flow", "Flow", "heat"]
-    shelf.collection.make_term_graph(names=names, exact=True, within="document")
-    opened = shelf.collection.term_graph()
+    shelf.collection.terms.make_graph(names=names, exact=True, within="document")
+    opened = shelf.collection.terms.graph()
     assert len(opened) == 6
     for word in ("wing", "flow", "heat"):
         [answered] = shelf.collection.pipeline(lw.stage("graph"))(word)
@@ -240,8 +240,8 @@ def test_spellings_of_a_term_are_one(shelve):
 
 def test_a_graph_by_name(shelf):
     few = Filters(min_df=3, max_df=1)
-    shelf.collection.make_term_graph(filters=few, name="few")
-    shelf.collection.make_term_graph()
+    shelf.collection.terms.make_graph(filters=few, name="few")
+    shelf.collection.terms.make_graph()
     [last] = shelf.collection.pipeline(lw.stage("graph"))("wing")
     [named] = shelf.collection.pipeline(lw.stage("graph(graph=few)"))("wing")
     assert {*named.query.terms} < {*last.query.terms}
@@ -254,7 +254,7 @@ def test_the_graph_is_made_where_there_is_none(shelf):
     assert shelf.collection.info()["documents"] == len(TEXTS)
     answers = shelf.collection.search("lift", expand="graph")
     assert len(answers) > len(shelf.collection.search("lift", method="bm25"))
-    assert shelf.collection.term_graph().stored.entry is not None
+    assert shelf.collection.terms.graph().stored.entry is not None
     # It finds the same as one that is not stored.
     direct = shelf.grow(Associated(), asked(lift=1))
     assert dict(answers.expanded.added) == pytest.approx(added(direct, {"lift"}))
@@ -263,7 +263,7 @@ def test_the_graph_is_made_where_there_is_none(shelf):
 def test_a_search_that_cannot_be_leaves_no_graph(shelf):
     with pytest.raises(UsageError, match="no terms to expand"):
         shelf.collection.pipeline("halves", expand="graph")
-    assert shelf.collection.term_graphs() == []
+    assert shelf.collection.terms.graphs == []
 
 
 def test_it_is_read_as_it_is_written():

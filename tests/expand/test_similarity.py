@@ -72,7 +72,7 @@ def test_it_is_a_kernel(seas, words, seed):
 def test_words_that_are_no_terms_of_the_graph_are_like_none(shelve):
     shelf = shelve(TEXTS)
     # In two documents or more, so that the graph lacks most words.
-    shelf.collection.make_term_graph(filters=Filters(min_df=2, max_df=1))
+    shelf.collection.terms.make_graph(filters=Filters(min_df=2, max_df=1))
     shelf.snapshot = shelf.collection.snapshot
     context = context_of(shelf, ["japan", "wave"])
     opened = open_graph(shelf.snapshot)
@@ -91,7 +91,7 @@ def test_words_that_are_no_terms_of_the_graph_are_like_none(shelve):
 
 def test_names_of_several_words_are_like_none(shelve):
     shelf = shelve(TEXTS)
-    shelf.collection.make_term_graph(names=["japan", "tsunami japan", "earthquake", "wave"])
+    shelf.collection.terms.make_graph(names=["japan", "tsunami japan", "earthquake", "wave"])
     shelf.snapshot = shelf.collection.snapshot
     context = context_of(shelf, ["tsunami", "wave"])
     names = context.pool.names(np.arange(len(context.pool.terms)))

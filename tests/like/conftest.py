@@ -49,5 +49,5 @@ def space_by(c, near="near"):
 def themes(tmp_path_factory):
     folder = tmp_path_factory.mktemp("like") / "themes.lw"
     c = lw.index(documents(), to=folder, model="lsi(topics=4)")
-    c.fit("lda(topics=3,sweeps=60)")
+    c.models.fit("lda(topics=3,sweeps=60)")
     return c

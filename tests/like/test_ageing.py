@@ -57,7 +57,7 @@ def test_documents_of_another_kind_age_it(fitted):
 
 def test_a_model_is_young_again_once_fitted_again(fitted):
     fitted.add(texts(STRANGE, 20))
-    fitted.fit("lsi(topics=4)", default=True)
+    fitted.models.fit("lsi(topics=4)", default=True)
     assert ageing(fitted.snapshot) is None
     assert "lsi" not in {one["model"] for one in fitted.info()["ageing"]}
 
@@ -80,10 +80,10 @@ def test_the_command_line_says_so(fitted, tmp_path, capsys):
 
 def test_a_kernel_model_ages_too(tmp_path, capsys):
     c = lw.index(documents(), to=tmp_path / "c.lw", model=None, smooth="klsa(axes=4)")
-    assert c.ageing() == []
+    assert c.models.drift() == []
     for i, words in enumerate(THEMES.values()):
         c.add(texts(words, 10, seed=i))
-    [young] = c.ageing()
+    [young] = c.models.drift()
     assert (young.model, young.config, young.new_documents) == ("klsa", "klsa(axes=4)", 30)
     assert not young.aged
     strange = tmp_path / "strange.jsonl"
@@ -92,10 +92,10 @@ def test_a_kernel_model_ages_too(tmp_path, capsys):
     told = capsys.readouterr().err
     assert f'fit it again with: likewise fit {c.folder} --model "klsa(axes=4)"' in told
     c.refresh()
-    [old] = c.ageing()
+    [old] = c.models.drift()
     assert old.aged
-    c.fit("klsa(axes=4)")
-    assert c.ageing() == []
+    c.models.fit("klsa(axes=4)")
+    assert c.models.drift() == []
 
 
 def test_what_lies_along_the_axes_is_a_share(tmp_path):

@@ -10,14 +10,14 @@ def counts(themes):
 
 
 def test_the_shares_of_words_in_a_topic_are_one(themes, counts):
-    shares = word_shares(themes.model("lda"), counts)
+    shares = word_shares(themes.models["lda"], counts)
     assert shares.shape == (len(counts.terms), 3)
     assert shares.min() >= 0
     assert shares.sum(axis=0) == pytest.approx(1)
 
 
 def test_a_word_that_a_topic_prefers_carries_more_of_it(themes, counts):
-    model = themes.model("lda")
+    model = themes.models["lda"]
     shares = word_shares(model, counts)
     rows = np.searchsorted(model.vocabulary.terms, counts.terms)
     expected = np.asarray(model.word_topics)[rows, :3] * counts.counts[:, None]
@@ -35,14 +35,14 @@ def test_words_in_several_rows_become_one():
 
 
 def test_a_projection_is_the_sum_of_its_words(themes, counts):
-    model = themes.model("lsi")
+    model = themes.models["lsi"]
     one = as_sum(model, counts, 2.0)
     projection = model.decompose(counts).topics[0].astype(np.float64)
     assert one.vector == pytest.approx(2 * projection / np.linalg.norm(projection), abs=1e-6)
 
 
 def test_sums_add_up_with_each_word_once(themes):
-    model, s = themes.model("lsi"), themes.snapshot
+    model, s = themes.models["lsi"], themes.snapshot
     sums = [as_sum(model, s.term_counts(np.array([doc])), 1.0) for doc in (0, 1, 3)]
     both = add(sums)
     assert len(np.unique(both.terms)) == len(both.terms)
@@ -52,5 +52,5 @@ def test_sums_add_up_with_each_word_once(themes):
 def test_no_words_are_no_vector(themes):
     s = themes.snapshot
     empty = s.term_counts(np.array([s.find_doc("empty")]))
-    assert not as_sum(themes.model("lsi"), empty, 1.0).vector.any()
-    assert word_shares(themes.model("lda"), empty).shape == (0, 3)
+    assert not as_sum(themes.models["lsi"], empty, 1.0).vector.any()
+    assert word_shares(themes.models["lda"], empty).shape == (0, 3)

@@ -42,9 +42,9 @@ def three(tmp_path_factory):
     c.add(every[40:70])
     c.add(every[70:])
     c.delete([every[3]["id"], every[50]["id"]])
-    c.fit("lsi(topics=4)")
-    c.fit("lda(topics=3,sweeps=40)")
-    c.fit("ddm(topics=3,sweeps=40)")
+    c.models.fit("lsi(topics=4)")
+    c.models.fit("lda(topics=3,sweeps=40)")
+    c.models.fit("ddm(topics=3,sweeps=40)")
     return c
 
 
@@ -168,7 +168,10 @@ def test_a_mixture_scores_the_mean_less_what_is_unlike(three, model):
 
 
 def test_what_is_not_stored_is_worked_out(three):
-    stored, made = halves_of(three.snapshot, "lsi"), make_halves(three.snapshot, three.model("lsi"))
+    stored, made = (
+        halves_of(three.snapshot, "lsi"),
+        make_halves(three.snapshot, three.models["lsi"]),
+    )
     for a, b in zip(stored.segments, made.segments, strict=True):
         for x, y in zip((*a.points, *a[1:]), (*b.points, *b[1:]), strict=True):
             assert np.array_equal(x, y)

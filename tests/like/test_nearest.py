@@ -33,9 +33,9 @@ def parts(tmp_path_factory):
     c = lw.index(every[:50], to=folder, model="lsi(topics=5)")
     c.add([*every[50:80], {"id": "void", "text": "", "theme": "none"}])
     c.add([*every[80:], *({"id": f"same-{i}", "text": same, "theme": "flow"} for i in range(3))])
-    c.fit("lda(topics=4,sweeps=30)")
+    c.models.fit("lda(topics=4,sweeps=30)")
     random = np.random.default_rng(0)
-    c.fit_vectors(random.standard_normal((len(c), 7)), ids=[one.id for one in c], name="own")
+    c.models.fit(vectors=random.standard_normal((len(c), 7)), ids=[one.id for one in c], name="own")
     c.delete([every[3]["id"], every[60]["id"], every[61]["id"]])
     return c
 
@@ -129,14 +129,14 @@ def test_bits_are_those_of_an_index_that_is_scanned(parts, near):
 
 @pytest.mark.parametrize("near", EVERY)
 def test_explanations_of_stored_vectors_add_up(parts, near):
-    for answer in parts.neighbours("same-1", k=15, near=near, explain=True):
+    for answer in parts.like("same-1", k=15, method=near, explain=True):
         total = sum(part.score for part in answer.explanation)
         assert total == pytest.approx(answer.score, abs=1e-5)
 
 
 @pytest.mark.parametrize("near", SPACES)
 def test_what_is_the_same_is_ranked_by_document(parts, near):
-    found = parts.neighbours("same-1", k=100, near=near)
+    found = parts.like("same-1", k=100, method=near)
     same = [answer for answer in found if answer.doc_id in (SAME, "same-0", "same-2")]
     assert [answer.doc_id for answer in same] == [SAME, "same-0", "same-2"]
     assert len({answer.score for answer in same}) == 1
@@ -149,21 +149,21 @@ def test_no_index_is_built(parts, near, monkeypatch, tmp_path):
 
     monkeypatch.setattr(spaces, "build_neighbours", build)
     c = lw.open(parts.folder)
-    assert c.neighbours("same-0", near=near)
+    assert c.like("same-0", method=near)
     assert c.search("wing flutter", method=near) or "own" in near
-    assert c.graph(tmp_path / "graph.jsonl", k=2, near=near) > 0
+    assert c.write_neighbours(tmp_path / "graph.jsonl", k=2, method=near) > 0
     with pytest.raises(AssertionError, match="an index is built"):
-        c.neighbours("same-0", near=f"{near[:-1]},index=scan)")
+        c.like("same-0", method=f"{near[:-1]},index=scan)")
 
 
 def test_an_index_that_is_named_is_built(parts):
     named = ["scan", "tree", "lsh", "codes", "lists", "auto(recall=0.9)"]
     named += ["ivf", "hnsw"] if find_spec("faiss") else []
-    truth = parts.neighbours("same-0", k=5, near="near(model=lda)")
+    truth = parts.like("same-0", k=5, method="near(model=lda)")
     for index in named:
         near = f"near(model=lda,index={index})"
         assert isinstance(space_by(parts, near).finder, nearest_docs.BuiltIndex)
-        found = parts.neighbours("same-0", k=5, near=near)
+        found = parts.like("same-0", k=5, method=near)
         assert len(found) <= 5
         assert found[0].score == truth[0].score
 
@@ -182,14 +182,16 @@ def test_memory_is_bounded_by_blocks(parts, near, monkeypatch):
 @pytest.mark.parametrize("near", EVERY)
 def test_a_collection_whose_documents_are_all_gone(tmp_path, near):
     c = lw.index([*documents(8)], to=tmp_path / "c.lw", model="lsi(topics=2)")
-    c.fit("lda(topics=2,sweeps=5)")
+    c.models.fit("lda(topics=2,sweeps=5)")
     ids = [one.id for one in c]
-    c.fit_vectors(np.random.default_rng(0).standard_normal((len(ids), 3)), ids=ids, name="own")
+    c.models.fit(
+        vectors=np.random.default_rng(0).standard_normal((len(ids), 3)), ids=ids, name="own"
+    )
     c.delete(ids[1:])
-    assert len(c.neighbours(ids[0], near=near)) == 0
+    assert len(c.like(ids[0], method=near)) == 0
     c.delete(ids[0])
     assert len(c.search("wing flutter", method=near)) == 0
-    assert c.graph(tmp_path / "graph.jsonl", near=near) == 0
+    assert c.write_neighbours(tmp_path / "graph.jsonl", method=near) == 0
 
 
 @pytest.mark.skipif(not find_spec("faiss"), reason="needs faiss")
@@ -218,5 +220,5 @@ def test_vectors_that_were_altered_are_told(parts, monkeypatch):
     checked = []
     monkeypatch.setattr(type(c.snapshot), "check", lambda _: checked.append(1))
     with pytest.raises((UsageError, DamagedError)):
-        c.neighbours("same-0", near="near(model=lda)")
+        c.like("same-0", method="near(model=lda)")
     assert checked

@@ -23,7 +23,7 @@ WORDS = ["wing", "flutter", "heat", "layer", "flow", "plate", "lift", "drag", "s
 
 
 def likeness_of(c, model, view=View, weights=Weights(1.0, 1.5)):
-    return Likeness(view(make_halves(c.snapshot, c.model(model))), weights)
+    return Likeness(view(make_halves(c.snapshot, c.models[model])), weights)
 
 
 def asked_of(likeness, question):
@@ -101,7 +101,7 @@ def test_reasons_add_up_on_any_collection(corpus, model):
     try:
         c = lw.index([{"id": str(i), "text": t} for i, t in enumerate(first)], to=folder / "c.lw")
         try:
-            c.fit(model)
+            c.models.fit(model)
         except LikewiseError:
             return  # no words to fit a model on
         if second:
@@ -144,7 +144,7 @@ def test_a_word_has_its_part_and_the_related_words_behind_it(themes):
 
 
 def test_words_are_those_of_the_texts_and_topics_have_theirs(papers):
-    papers.fit("lsi(topics=2)")
+    papers.models.fit("lsi(topics=2)")
     s, likeness = papers.snapshot, likeness_of(papers, "lsi")
     text = "Supersonic panels fluttering. Nothing else."
     question = Question("q", (of_text(s, text),))
@@ -238,7 +238,7 @@ def test_hostile_texts_have_reasons(texts):
             for i, text in enumerate(t.encode("utf-8", "replace").decode() for t in texts)
         ]
         c = lw.index(docs, to=folder / "c.lw")
-        c.fit("lsi(topics=2)")
+        c.models.fit("lsi(topics=2)")
         s = c.snapshot
         text = texts[0] + marks[1]
         question = Question("q", (of_text(s, text),))

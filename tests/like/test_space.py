@@ -17,22 +17,22 @@ def theme(doc_id):
 @pytest.mark.parametrize("model", ["lda", "lsi"])
 def test_neighbours_are_of_the_same_theme(themes, model):
     for doc_id in ("flow-0", "heat-1", "wing-2"):
-        found = themes.neighbours(doc_id, k=5, near=f"near(model={model})")
+        found = themes.like(doc_id, k=5, method=f"near(model={model})")
         assert len(found) == 5
         assert doc_id not in [answer.doc_id for answer in found]
         assert sum(theme(answer.doc_id) == theme(doc_id) for answer in found) >= 4
 
 
 def test_a_document_without_words_is_nobodys_neighbour_and_has_none(themes):
-    assert len(themes.neighbours("empty", near="near(model=lda)")) == 0
-    found = themes.neighbours("flow-0", k=1000, near="near(model=lda)")
+    assert len(themes.like("empty", method="near(model=lda)")) == 0
+    found = themes.like("flow-0", k=1000, method="near(model=lda)")
     assert len(found) == 59
     assert "empty" not in [answer.doc_id for answer in found]
 
 
 @pytest.mark.parametrize("metric", ["hellinger", "js", "kl", "cosine", "inner", "euclidean"])
 def test_explanations_add_up_to_the_score(themes, metric):
-    found = themes.neighbours("flow-0", k=20, near=f"near(model=lda,metric={metric})", explain=True)
+    found = themes.like("flow-0", k=20, method=f"near(model=lda,metric={metric})", explain=True)
     assert len(found) >= 1
     for answer in found:
         assert sum(part.score for part in answer.explanation) == pytest.approx(
@@ -68,8 +68,8 @@ def test_vectors_of_topics_are_distributions(themes):
 
 
 def test_the_metric_suits_the_model(themes):
-    assert default_metric(themes.model("lda")) == "hellinger"
-    assert default_metric(themes.model("lsi")) == "cosine"
+    assert default_metric(themes.models["lda"]) == "hellinger"
+    assert default_metric(themes.models["lsi"]) == "cosine"
     assert space_by(themes, "near(model=lsi)").metric.name == "cosine"
 
 
@@ -98,11 +98,11 @@ def test_a_stage_composes(themes):
 )
 def test_what_is_not_there_is_said(themes, near, message):
     with pytest.raises(UsageError, match=message):
-        themes.neighbours("flow-0", near=near)
+        themes.like("flow-0", method=near)
 
 
 def test_a_deleted_document_is_not_found(themes, tmp_path):
     c = lw.index(list(themes), to=tmp_path / "c.lw", model="lsi(topics=4)")
-    nearest = c.neighbours("flow-0", k=1)[0].doc_id
+    nearest = c.like("flow-0", k=1, method="near")[0].doc_id
     c.delete(nearest)
-    assert nearest not in [answer.doc_id for answer in c.neighbours("flow-0", k=30)]
+    assert nearest not in [answer.doc_id for answer in c.like("flow-0", k=30, method="near")]

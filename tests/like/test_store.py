@@ -74,7 +74,7 @@ def test_what_was_not_stored_changes_no_answer(c):
 
 def test_a_model_fitted_again_has_new_vectors(c):
     before = vectors(c)
-    c.fit("lsi(topics=3)")
+    c.models.fit("lsi(topics=3)")
     assert len(vectors(c)) == 1
     assert vectors(c)[0].pack.file != before[0].pack.file
     assert not c.snapshot.path_of(before[0].pack.file).exists()
@@ -82,7 +82,7 @@ def test_a_model_fitted_again_has_new_vectors(c):
 
 
 def test_a_dropped_model_takes_its_vectors_along(c):
-    c.drop_model("lsi")
+    c.models.drop("lsi")
     assert c.snapshot.manifest.artifacts == ()
 
 
@@ -134,7 +134,7 @@ def test_weights_are_kept_with_the_model(c):
 def test_large_segments_are_found_by_an_index(c, monkeypatch):
     pytest.importorskip("faiss")
     monkeypatch.setattr(stored, "FEWEST_FOUND", 30)
-    c.fit("lsi(topics=4)")
+    c.models.fit("lsi(topics=4)")
     [finder] = halves_of(c.snapshot).finders
     assert finder is not None
     c.add(list(documents())[40:45])
@@ -152,7 +152,7 @@ def test_the_same_bits_on_any_number_of_threads(tmp_path):
     made = []
     for threads in (1, 2):
         c = lw.index(documents(), to=tmp_path / f"{threads}.lw", model=None)
-        c.fit("lsi(topics=4)", threads=threads)
+        c.models.fit("lsi(topics=4)", threads=threads)
         made.append(halves_of(c.snapshot).segments[0])
     for a, b in zip((*made[0].points, *made[0][1:]), (*made[1].points, *made[1][1:]), strict=True):
         assert np.array_equal(a, b)

@@ -42,14 +42,14 @@ ASKED = IDS[:60]
 def fitted(tmp_path_factory):
     """A collection whose vectors came as rows."""
     c = lw.index(PLAIN, to=tmp_path_factory.mktemp("v") / "c.lw", model=None)
-    c.fit_vectors(ROWS, ids=IDS)
+    c.models.fit(vectors=ROWS, ids=IDS)
     return c
 
 
 @pytest.fixture
 def c(tmp_path):
     c = lw.index(PLAIN[:120], to=tmp_path / "c.lw", model=None)
-    c.fit_vectors(dict(zip(IDS[:120], ROWS, strict=False)))
+    c.models.fit(vectors=dict(zip(IDS[:120], ROWS, strict=False)))
     return c
 
 
@@ -76,7 +76,7 @@ def directions(c):
 
 
 def test_true_vectors_help(fitted):
-    model = fitted.model()
+    model = fitted.models[fitted.models.default()]
     assert isinstance(model, SuppliedModel)
     assert (model.kind, model.n_topics, len(model.kept.keys)) == ("vectors", WIDTH, N_DOCS)
     assert model.history[0]["without"] == 0
@@ -86,7 +86,7 @@ def test_true_vectors_help(fitted):
 
 
 def test_the_weight_is_by_trust_unless_it_is_given(fitted, tmp_path):
-    model = fitted.model()
+    model = fitted.models[fitted.models.default()]
     assert halves_of(fitted.snapshot).weights == Weights(model.weight, 1.0, "trust")
     assert 0 < model.weight < 1
     for method, weights in (
@@ -98,28 +98,28 @@ def test_the_weight_is_by_trust_unless_it_is_given(fitted, tmp_path):
         used = likeness_by(fitted, method).weights
         assert (used.points, used.words) == weights
     c = lw.index(PLAIN, to=tmp_path / "c.lw", model=None)
-    c.fit_vectors(ROWS, config=lw.Supplied(weight=2.5))
+    c.models.fit(lw.Supplied(weight=2.5), vectors=ROWS)
     assert halves_of(c.snapshot).weights == Weights(2.5, 1.0, "fixed")
-    assert c.model().weight == 2.5
+    assert c.models[c.models.default()].weight == 2.5
 
 
 @pytest.mark.parametrize("width", [2, 40])
 def test_random_vectors_do_no_harm(tmp_path, width):
     c = lw.index(PLAIN, to=tmp_path / "c.lw", model=None)
     random = np.random.default_rng(1).standard_normal((N_DOCS, width))
-    c.fit_vectors(random)
+    c.models.fit(vectors=random)
     words = precision(c, "words")
     assert words > 2 / N_KINDS
-    assert c.model().weight < 0.05
+    assert c.models[c.models.default()].weight < 0.05
     assert precision(c, "halves") > words - 0.02
-    c.fit_vectors(random, config=lw.Supplied(weight=1.0))
+    c.models.fit(lw.Supplied(weight=1.0), vectors=random)
     assert precision(c, "halves") < words - 0.05, "the weight is what saves it"
 
 
 def test_stored_and_loaded_it_is_the_same(fitted, tmp_path):
     c = lw.index(PLAIN, to=tmp_path / "c.lw", model=None)
-    made = c.fit_vectors(ROWS)
-    again = lw.open(c.folder).model()
+    made = c.models.fit(vectors=ROWS)
+    again = lw.open(c.folder).models["vectors"]
     counts = c.snapshot.term_counts(c.snapshot.live_docs())
     one, other = made.decompose(counts), again.decompose(counts)
     assert all(a.tobytes() == b.tobytes() for a, b in zip(one, other, strict=True))
@@ -153,20 +153,20 @@ def test_additions_deletions_and_merges_keep_vectors(c):
 
 def test_what_was_added_without_a_vector_is_what_its_words_foretell(c):
     c.add([{"id": "copy", "text": PLAIN[3]["text"], "v": ROWS[4].tolist()}])
-    model, doc = c.model(), c.snapshot.find_doc("copy")
+    model, doc = c.models[c.models.default()], c.snapshot.find_doc("copy")
     triples = model.decompose(c.snapshot.term_counts(np.array([doc])))
     np.testing.assert_allclose(halves_of(c.snapshot).point(doc), unit(triples.topics)[0], atol=0.02)
-    c.fit_vectors(dict(zip([*IDS[:120], "copy"], [*ROWS[:120], ROWS[4]], strict=True)))
-    assert (c.model().rows(["copy"]) != 0).any()
+    c.models.fit(vectors=dict(zip([*IDS[:120], "copy"], [*ROWS[:120], ROWS[4]], strict=True)))
+    assert (c.models[c.models.default()].rows(["copy"]) != 0).any()
 
 
 def test_documents_added_later_bring_vectors_in_their_field(tmp_path):
     c = lw.index(DOCUMENTS[:120], to=tmp_path / "c.lw", model=None)
-    c.fit_vectors("v")
-    assert c.model().settings["field"] == "v"
-    assert len(c.model().kept.keys) == 0, "the documents have them"
+    c.models.fit(vectors="v")
+    assert c.models[c.models.default()].settings["field"] == "v"
+    assert len(c.models[c.models.default()].kept.keys) == 0, "the documents have them"
     same = lw.index(PLAIN[:120], to=tmp_path / "d.lw", model=None)
-    same.fit_vectors(ROWS[:120])
+    same.models.fit(vectors=ROWS[:120])
     found, expected = directions(c), directions(same)
     for i in IDS[:120]:
         np.testing.assert_allclose(found[i], expected[i], atol=0.02)
@@ -180,7 +180,7 @@ def test_documents_added_later_bring_vectors_in_their_field(tmp_path):
     c.add([{"id": "broken", "text": "zebra", "v": [1, 2]}, {"id": "none", "text": "zebra"}])
     assert directions(c)["broken"].tobytes() == directions(c)["none"].tobytes()
     with pytest.raises(UsageError, match="'v' of document 'broken'"):
-        c.fit("vectors(field=v)")
+        c.models.fit("vectors(field=v)")
 
 
 def test_a_document_of_the_collection_asks_with_its_own_vector(fitted, tmp_path):
@@ -239,24 +239,24 @@ def test_some_documents_have_none(tmp_path):
     c = lw.index(PLAIN, to=tmp_path / "c.lw", model=None)
     rows = ROWS[:200].copy()
     rows[7] = 0
-    model = c.fit_vectors(rows, ids=IDS[:200])
+    model = c.models.fit(vectors=rows, ids=IDS[:200])
     assert model.history[0]["without"] == N_DOCS - 199
     assert precision(c, "topics", asked=IDS[200:]) > 0.8, "their words tell"
 
 
 def test_other_uses_of_a_model(fitted, tmp_path):
-    found = fitted.neighbours("d0", k=5, explain=True)
+    found = fitted.like("d0", k=5, explain=True, method="near")
     assert [answer.fields["kind"] for answer in found] == [0] * 5
     assert found[0].explanation[0].name.startswith("dimension ")
     assert sum(p.score for p in found[0].explanation) == pytest.approx(found[0].score, abs=1e-4)
-    made = fitted.decompose_text(PLAIN[2]["text"] + " zebra")
+    made = fitted.models.decompose(text=PLAIN[2]["text"] + " zebra")
     assert made.model == "vectors"
     assert made.topics == ()
     assert "zebra" in [word.word for word in made.own]
-    assert fitted.decompose("d0").topics.shape == (1, WIDTH)
-    assert fitted.ageing() == []
+    assert fitted.models.transform("d0").topics.shape == (1, WIDTH)
+    assert fitted.models.drift() == []
     with pytest.raises(UsageError, match="no topics to span"):
-        fitted.fit("span(of=vectors)")
+        fitted.models.fit("span(of=vectors)")
     learnt = fitted.tune(fitted.judgements(same="kind"), store=False)
     assert learnt.means[1.0] > 0
     mixed = fitted.like("d0", k=5, method="topn-lda")
@@ -265,20 +265,20 @@ def test_other_uses_of_a_model(fitted, tmp_path):
 
 def test_new_documents_can_tell_that_a_model_has_aged(c):
     c.add([{"id": f"n{i}", "text": f"zebra{i} zebra zebra"} for i in range(20)])
-    [aged] = c.ageing()
+    [aged] = c.models.drift()
     assert aged.aged
     assert aged.new_documents == 20
 
 
 def test_the_source_must_fit_the_configuration(c):
     with pytest.raises(UsageError, match="whose vectors"):
-        c.fit("vectors")
+        c.models.fit("vectors")
     with pytest.raises(UsageError, match="not both"):
-        c.fit_vectors(ROWS[:120], config=lw.Supplied(field="v"))
+        c.models.fit(lw.Supplied(field="v"), vectors=ROWS[:120])
     with pytest.raises(UsageError, match="need no ids"):
-        c.fit_vectors("v", ids=IDS)
+        c.models.fit(vectors="v", ids=IDS)
     with pytest.raises(UsageError, match="no document has vectors in a field 'v'"):
-        c.fit_vectors("v")
+        c.models.fit(vectors="v")
 
 
 def test_damage_is_found(c):
@@ -295,7 +295,7 @@ def test_damage_is_found(c):
 
 
 def test_sizes_that_do_not_agree_are_damage(c):
-    model = c.model()
+    model = c.models[c.models.default()]
     for name in ("kept.codes", "kept.scales", "turn"):
         arrays = Memory()
         for key, values in model.arrays().items():

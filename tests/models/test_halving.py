@@ -86,4 +86,4 @@ def test_a_half_that_is_empty_counts_as_not_found():
 
 def test_nothing_long_enough(tmp_path):
     c = lw.index([{"id": "1", "text": "one two"}], to=tmp_path / "c.lw")
-    assert unrecognised(c.model(), c.snapshot) == pytest.approx(0.5)
+    assert unrecognised(c.models[c.models.default()], c.snapshot) == pytest.approx(0.5)

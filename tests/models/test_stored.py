@@ -41,17 +41,17 @@ def equal(one, other):
 
 @pytest.mark.parametrize("model", MODELS)
 def test_a_model_stored_and_loaded_gives_the_same_triples(collection, model):
-    fitted = collection.fit(model)
+    fitted = collection.models.fit(model)
     again = lw.open(collection.folder)
     docs = again.snapshot.live_docs()
     counts = again.snapshot.term_counts(docs)
-    loaded = again.model(fitted.name)
+    loaded = again.models[fitted.name]
     assert loaded.n_topics == fitted.n_topics
     assert loaded.settings["model"] == model
     one, other = fitted.decompose(counts), loaded.decompose(counts)
     assert equal(one, other)
     # Same seed, same answer.
-    assert equal(one, collection.fit(model).decompose(counts))
+    assert equal(one, collection.models.fit(model).decompose(counts))
     # Documents of a kind are near each other, whatever the model.
     topics = one.topics / np.linalg.norm(one.topics, axis=1, keepdims=True)
     likeness = topics @ topics.T
@@ -63,35 +63,35 @@ def test_a_model_stored_and_loaded_gives_the_same_triples(collection, model):
     "model", ["ddm(topics=3,sweeps=30)", "categories(field=kind,least=1)", "lsi"]
 )
 def test_the_words_of_one_document_are_its_own(collection, model):
-    collection.fit(model)
-    triples = collection.decompose(["7"], model=model.partition("(")[0], words=3)
+    collection.models.fit(model)
+    triples = collection.models.transform(["7"], model=model.partition("(")[0], words=3)
     assert "name7" in collection.snapshot.terms(triples.terms)
 
 
 def test_a_text_from_outside_is_decomposed(collection):
-    collection.fit("ddm(topics=3,sweeps=30)")
-    made = collection.decompose_text("wing flow lift wing unheard unheard", model="ddm")
+    collection.models.fit("ddm(topics=3,sweeps=30)")
+    made = collection.models.decompose(text="wing flow lift wing unheard unheard", model="ddm")
     assert sum(made.shares) == pytest.approx(1, abs=1e-4)
     assert "unheard" in [word.term for word in made.own]
 
 
 def test_models_are_listed_chosen_and_replaced(collection):
-    collection.fit("ddm(topics=3,sweeps=5,samples=1)")
-    collection.fit("ddm(topics=2,sweeps=5,samples=1)", name="small")
+    collection.models.fit("ddm(topics=3,sweeps=5,samples=1)")
+    collection.models.fit("ddm(topics=2,sweeps=5,samples=1)", name="small")
     assert collection.info()["models"][-1] == "small"
-    assert collection.model("small").n_topics == 2
-    assert collection.model("ddm").n_topics == 3
-    assert collection.model("lsi").kind == "subspace"
-    collection.fit("ddm(topics=4,sweeps=5,samples=1)", name="small")
+    assert collection.models["small"].n_topics == 2
+    assert collection.models["ddm"].n_topics == 3
+    assert collection.models["lsi"].kind == "subspace"
+    collection.models.fit("ddm(topics=4,sweeps=5,samples=1)", name="small")
     assert collection.info()["models"].count("small") == 1
-    assert collection.model("small").n_topics == 4
+    assert collection.models["small"].n_topics == 4
     with pytest.raises(UsageError, match="no model 'other'"):
-        collection.model("other")
+        collection.models["other"]
 
 
 def test_a_graph_of_terms_is_no_model(tmp_path):
     c = lw.index(documents(), to=tmp_path / "c.lw", model="lsi(topics=4)")
-    c.make_term_graph(name="terms")
+    c.terms.make_graph(name="terms")
     roots = [artifact for artifact in c.snapshot.manifest.artifacts if not artifact.inputs]
     assert [root.name for root in roots] == ["lsi", "klsa", "terms"]
     assert [root.name for root in models_for(c.snapshot.manifest, LIKE)] == ["lsi"]
@@ -102,61 +102,61 @@ def test_a_graph_of_terms_is_no_model(tmp_path):
         store_model(c.snapshot, load_model(c.snapshot), name="terms")
     store_model(c.snapshot, load_model(c.snapshot), name="other")
     c.refresh()
-    assert len(c.term_graph("terms")) > 0
-    assert c.model("other").name == "other"
+    assert len(c.terms.graph("terms")) > 0
+    assert c.models["other"].name == "other"
 
 
 def test_what_answers_changes_only_when_asked(tmp_path):
     c = lw.index(documents(), to=tmp_path / "c.lw", model="lsi(topics=4)")
     before = [(a.doc_id, a.score) for a in c.like("5")]
-    c.fit("lda(topics=3,sweeps=5,samples=1)")
-    c.fit("klsa(axes=3)", name="other")
+    c.models.fit("lda(topics=3,sweeps=5,samples=1)")
+    c.models.fit("klsa(axes=3)", name="other")
     assert c.info()["defaults"] == {"like": "lsi", "smooth": "klsa"}
     assert [(a.doc_id, a.score) for a in c.like("5")] == before
-    c.fit("lda(topics=2,sweeps=5,samples=1)", name="two", default=True)
+    c.models.fit("lda(topics=2,sweeps=5,samples=1)", name="two", default=True)
     assert c.info()["defaults"] == {"like": "two", "smooth": "klsa"}
-    assert c.model().name == "two"
-    c.use_model("other")
-    c.use_model("lsi")
+    assert c.models[c.models.default()].name == "two"
+    c.models.use("other")
+    c.models.use("lsi")
     assert c.info()["defaults"] == {"like": "lsi", "smooth": "other"}
     with pytest.raises(UsageError, match="no model 'three'"):
-        c.use_model("three")
-    c.drop_model("lsi")
+        c.models.use("three")
+    c.models.drop("lsi")
     assert c.info()["defaults"] == {"like": "two", "smooth": "other"}
     for name in ("lda", "two"):
-        c.drop_model(name)
+        c.models.drop(name)
     assert c.info()["defaults"] == {"smooth": "other"}
 
 
 def test_without_a_model_it_is_what_index_fits(tmp_path):
     c = lw.index(documents(), to=tmp_path / "c.lw", model=None)
-    c.fit()
+    c.models.fit()
     assert c.info()["defaults"] == {"like": "lsi", "smooth": "klsa"}
     indexed = lw.index(documents(), to=tmp_path / "d.lw")
     assert [(a.doc_id, a.score) for a in c.like("5")] == [
         (a.doc_id, a.score) for a in indexed.like("5")
     ]
     with pytest.raises(UsageError, match="which model"):
-        c.fit(name="mine")
+        c.models.fit(name="mine")
 
 
 def test_the_span_of_topics_is_a_model(collection):
-    collection.fit("ddm(topics=3,sweeps=12,samples=2)")
-    span = collection.fit("span(of=ddm)")
+    collection.models.fit("ddm(topics=3,sweeps=12,samples=2)")
+    span = collection.models.fit("span(of=ddm)")
     assert span.kind == "subspace"
     assert np.allclose(span.basis.T @ span.basis, np.eye(span.n_topics), atol=1e-4)
     with pytest.raises(UsageError, match="no topics to span"):
-        collection.fit("span(of=lsi)")
+        collection.models.fit("span(of=lsi)")
 
 
 def test_a_model_stays_while_documents_come_and_go(tmp_path):
     c = lw.index(documents(), to=tmp_path / "c.lw", model="ddm(topics=3,sweeps=12,samples=2)")
-    before = c.decompose(["5"])
+    before = c.models.transform(["5"])
     c.add([{"id": "new", "text": "wing wing unheard unheard unheard"}])
     c.delete(["6"])
     c.merge()
-    assert equal(before, c.decompose(["5"]))
-    triples = c.decompose(["new"])
+    assert equal(before, c.models.transform(["5"]))
+    triples = c.models.transform(["new"])
     assert c.snapshot.terms(triples.terms[:1]) == ["unheard"]
 
 
@@ -165,33 +165,33 @@ def test_an_overwrite_drops_the_models_of_the_old_terms(tmp_path):
     c = lw.index(documents(6), to=tmp_path / "c.lw", overwrite=True, model=None)
     assert c.info()["models"] == []
     with pytest.raises(UsageError, match="has no model; fit one with: likewise fit"):
-        c.model()
+        c.models[c.models.default()]
 
 
 def test_documents_too_few_or_empty_simply_have_no_model(tmp_path):
     empty = lw.index([{"id": "1", "text": ""}], to=tmp_path / "empty.lw")
     assert empty.info()["models"] == []
     with pytest.raises(UsageError, match=r"no words|nothing to fit"):
-        empty.fit("ddm(topics=2,sweeps=1)")
+        empty.models.fit("ddm(topics=2,sweeps=1)")
     none = lw.index([], to=tmp_path / "none.lw")
     with pytest.raises(UsageError, match="no documents"):
-        none.fit("ddm")
+        none.models.fit("ddm")
     one = lw.index([{"id": "1", "text": "one document of a few words"}], to=tmp_path / "one.lw")
-    one.fit("ddm(topics=2,sweeps=3,samples=1)")
-    assert one.decompose("1").shares.sum() == pytest.approx(1, abs=1e-4)
+    one.models.fit("ddm(topics=2,sweeps=3,samples=1)")
+    assert one.models.transform("1").shares.sum() == pytest.approx(1, abs=1e-4)
 
 
 def test_training_goes_on_by_name(tmp_path):
     c = lw.index(documents(), to=tmp_path / "c.lw", model="ddm(topics=3,sweeps=12,samples=2)")
-    further = c.fit("ddm(topics=3,sweeps=5,samples=1)", go_on=True)
+    further = c.models.fit("ddm(topics=3,sweeps=5,samples=1)", warm_start=True)
     assert isinstance(further, TopicModel)
-    c.fit("lsi(topics=2)")
+    c.models.fit("lsi(topics=2)")
     with pytest.raises(UsageError, match="cannot"):
-        c.fit("lsi(topics=2)", go_on=True)
+        c.models.fit("lsi(topics=2)", warm_start=True)
 
 
 def test_an_altered_file_of_a_model_is_named(collection):
-    collection.fit("lda(topics=3,sweeps=5,samples=1)", name="broken")
+    collection.models.fit("lda(topics=3,sweeps=5,samples=1)", name="broken")
     artifact = find_model(collection.snapshot, "broken")
     path = collection.snapshot.path_of(artifact.pack.file)
     data = bytearray(path.read_bytes())
@@ -217,4 +217,4 @@ def test_an_altered_file_of_a_model_is_named(collection):
 )
 def test_what_cannot_be_fitted_is_said(collection, model, message):
     with pytest.raises(UsageError, match=message):
-        collection.fit(model)
+        collection.models.fit(model)

@@ -339,7 +339,7 @@ def test_another_text_under_the_same_id_has_no_row(tmp_path):
         {"id": str(i), "text": text} for i, text in enumerate(["wing flutter", "wing lift", "heat"])
     ]
     c = lw.index(documents, to=tmp_path / "c.lw", model=None)
-    c.fit_kernel(gram=bag_kernel_of_words, axes=2)
+    c.models.fit("klsa(axes=2)", gram=bag_kernel_of_words)
     before = rows_of(c.snapshot, "klsa").stored.of(np.arange(3))
     assert before.any(axis=1).all()
     c.add([{"id": "1", "text": "chocolate cake"}], replace=True)

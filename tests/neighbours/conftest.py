@@ -19,7 +19,7 @@ def theta(real, tmp_path_factory):
         documents = [orjson.loads(line) for line in itertools.islice(file, 3000)]
     folder = tmp_path_factory.mktemp("theta") / "news.lw"
     collection = lw.index(documents, to=folder, model=None)
-    collection.fit("lda(topics=50,sweeps=30)")
-    topics = collection.decompose([document["id"] for document in documents]).topics
+    collection.models.fit("lda(topics=50,sweeps=30)")
+    topics = collection.models.transform([document["id"] for document in documents]).topics
     assert np.flatnonzero(~topics.any(axis=1)).size == 1
     return topics

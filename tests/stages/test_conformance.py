@@ -63,7 +63,7 @@ def c(tmp_path_factory):
     c = lw.index(documents[:80], to=folder, model="lsi(topics=6)", smooth="klsa(axes=6)")
     c.add(documents[80:130])
     c.add(documents[130:])
-    c.make_term_graph(threads=1)
+    c.terms.make_graph(threads=1)
     c.delete(["d3", "d90", "d91", "d150"])
     assert len(c.snapshot.segments) == 3
     return c

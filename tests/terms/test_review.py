@@ -10,8 +10,8 @@ import pytest
 import likewise as lw
 import likewise.expand.graph as expansion
 import likewise.terms.nodes as nodes_module
-from likewise.app.library import Collection
 from likewise.collection.writer import build
+from likewise.engine.collection import Collection
 from likewise.errors import CollectionError, UsageError
 from likewise.expand.expander import Asked, Setting
 from likewise.expand.graph import Associated
@@ -21,7 +21,6 @@ from likewise.retrieve.words import retriever_of
 from likewise.terms.catalogue import Stored
 from likewise.terms.kernel import make_kernel
 from likewise.terms.matching import split_all
-from likewise.terms.nearness import Nearness
 from likewise.terms.nodes import read_names
 from likewise.terms.sets import SetMetric
 from likewise.terms.stored import GraphSettings
@@ -130,7 +129,7 @@ def test_a_term_belongs_to_its_first_spelling(tmp_path):
 
 @pytest.mark.parametrize(("cells", "most"), [(0, 1), (16 * 13, 2)])
 def test_a_long_query_takes_few_columns_at_a_time(collection, monkeypatch, cells, most):
-    graph = collection.term_graph()
+    graph = collection.terms.graph()
     assert len(graph) == 13
     setting = Setting(retriever_of(collection.snapshot, BM25()))
     queries = [Asked(dict.fromkeys(text.replace(".", "").split(), 1.0), EMPTY) for text in TEXTS]
@@ -157,7 +156,7 @@ def test_others_write_while_a_graph_is_made(collection, monkeypatch):
         return choose(snapshot, filters)
 
     monkeypatch.setattr(nodes_module, "choose_nodes", choosing)
-    made = collection.make_term_graph()
+    made = collection.terms.make_graph()
     assert len(made) == 13
     assert made.stored.counted.n_docs == len(collection) == 7
 
@@ -172,27 +171,27 @@ def test_a_collection_made_anew_meanwhile_gets_no_graph(collection, monkeypatch)
 
     monkeypatch.setattr(nodes_module, "choose_nodes", choosing)
     with pytest.raises(CollectionError, match="was replaced as a whole in the meantime"):
-        collection.make_term_graph()
-    assert lw.open(collection.folder).term_graphs() == []
+        collection.terms.make_graph()
+    assert lw.open(collection.folder).terms.graphs == []
 
 
 def test_a_name_that_is_taken_is_refused_before_names_are_extracted(collection):
-    collection.fit("lsi(topics=2)", name="taken")
+    collection.models.fit("lsi(topics=2)", name="taken")
     asked = []
     with pytest.raises(UsageError, match="give another name"):
-        collection.make_term_graph(extract=asked.append, name="taken")
+        collection.terms.make_graph(extract=asked.append, name="taken")
     assert not asked
 
 
 def test_a_model_may_be_called_graph(collection):
-    collection.fit("lsi(topics=2)", name="graph")
-    assert collection.related("apple", 3)
+    collection.models.fit("lsi(topics=2)", name="graph")
+    assert collection.terms.near("apple", 3)
     assert collection.info()["models"] == ["graph"]
 
 
 def test_a_snapshot_goes_when_another_is_opened(collection):
     """Its files are open as long as it is there, and graphs refer to it."""
-    collection.related("apple")
+    collection.terms.near("apple")
     before = weakref.ref(collection.snapshot)
     gc.disable()
     try:
@@ -204,11 +203,11 @@ def test_a_snapshot_goes_when_another_is_opened(collection):
 
 def test_graphs_of_the_same_edges_are_one(collection):
     kernels = [f"resistance(eps={eps})" for eps in range(1, 21)]
-    graphs = [collection.term_graph("", Nearness(kernel=kernel)) for kernel in kernels]
+    graphs = [collection.terms.graph(kernel=kernel) for kernel in kernels]
     assert len({id(one.graph) for one in graphs}) == 1
     assert len(collection.snapshot.made("term graphs")) <= 8
-    assert collection.term_graph() is collection.term_graph("graph")
-    other = collection.term_graph("", Nearness(weights="counts"))
+    assert collection.terms.graph() is collection.terms.graph("graph")
+    other = collection.terms.graph(weights="counts")
     assert other.graph is not graphs[0].graph
 
 
@@ -218,7 +217,7 @@ def test_graphs_of_the_same_edges_are_one(collection):
 @pytest.mark.parametrize("sets", ["mean", "collapse"])
 @pytest.mark.parametrize("laplacian", ["normalised", "combinatorial"])
 def test_parts_of_texts_that_share_terms_add_up(collection, sets, laplacian):
-    graph = collection.term_graph("", Nearness(sets=sets, laplacian=laplacian))
+    graph = collection.terms.graph(sets=sets, laplacian=laplacian)
     for a, b in (("red apple", "apple pie"), ("apple", "apple"), ("red apple", "apple red")):
         found = graph.between(a, b, parts=99)
         assert sum(link.part for link in found.through) == pytest.approx(found.similarity)
@@ -227,22 +226,22 @@ def test_parts_of_texts_that_share_terms_add_up(collection, sets, laplacian):
 
 @pytest.mark.parametrize("options", [{}, {"laplacian": "combinatorial"}, {"by": "distance"}])
 def test_a_neighbourhood_has_the_best_first(collection, options):
-    around = collection.term_graph("", Nearness(**options)).neighbourhood("red apple", 10)
+    around = collection.terms.graph(**options).neighbourhood("red apple", 10)
     scores = around.scores[around.asked :]
     assert len(scores) == 9
     assert (np.diff(scores) <= 0).all()
-    assert len(collection.term_graph().neighbourhood("apple", 0).scores) == 1
+    assert len(collection.terms.graph().neighbourhood("apple", 0).scores) == 1
 
 
 def test_fewer_terms_than_none_are_refused(collection):
     with pytest.raises(UsageError, match="k must be 0 or more, not -1"):
-        collection.related("apple", -1)
+        collection.terms.near("apple", -1)
     for options in ({"k": -1}, {"voters": -5}):
         with pytest.raises(UsageError, match="k and voters must be 0 or more"):
-            collection.predict_terms("apple", **options)
+            collection.terms.predict("apple", **options)
 
 
 def test_what_is_no_option_of_nearness_is_refused(collection):
     with pytest.raises(UsageError, match="no such option of nearness: notation; there are") as told:
-        collection.related("apple", notation="x")
+        collection.terms.near("apple", notation="x")
     assert "notation" not in str(told.value).split("there are")[1]

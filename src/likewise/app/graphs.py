@@ -11,7 +11,7 @@ from likewise.app.options import spoken
 from likewise.app.progress import OutOf, Progress
 
 if TYPE_CHECKING:
-    from likewise.app.library import Collection
+    from likewise.engine.collection import Collection
 
 
 # What is listed of a text or a list of names may be thousands.
@@ -38,7 +38,7 @@ def see_graph(collection: Collection, options: argparse.Namespace) -> None:
     if has_graph(collection.snapshot):
         return
     with Progress("count pairs", quiet=options.quiet) as progress:
-        collection.term_graph(progress=told_of_pairs(collection, progress))
+        collection.terms.graph(progress=told_of_pairs(collection, progress))
     kept = "and kept with the collection" if has_graph(collection.snapshot) else "but not kept"
     say(options, f"a graph of terms was made {kept} (`likewise term-graph` makes others)")
 

@@ -3,20 +3,31 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterable, Iterator
-from typing import TYPE_CHECKING
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from typing import TYPE_CHECKING, TypeAlias
 
 from likewise.collection.cards import LEAD
 from likewise.collection.snapshot import Snapshot
 from likewise.engine.answers import Answer, Answers, one_line
 from likewise.errors import UsageError
 from likewise.evaluate.trec import Run
-from likewise.records import Query
+from likewise.records import Filter, Query
+from likewise.retrieve.models import BM25, Model
+from likewise.stages.reading import read_stage
 from likewise.stages.stage import Chain, Context, Result, Stage, Where, as_results, as_stage
 
 if TYPE_CHECKING:
+    from likewise.expand.expander import Expander
+    from likewise.like.smooth import Smoothing
     from likewise.records import Explanation
 
+Method: TypeAlias = "str | Stage"
+Expansion: TypeAlias = "str | Expander"
+Smooth: TypeAlias = "str | Smoothing"
+Filters: TypeAlias = "str | Filter | Sequence[str | Filter]"
+
+# What is done with a query where nothing is named: the best on judged collections.
+_DEFAULT_EXPAND, _DEFAULT_SMOOTH = "robust", "klsa"
 # Results hold what explains them: a run drops them batch by batch.
 _BATCH = 1024
 
@@ -122,6 +133,50 @@ class Pipeline:
         return str(self.stage)
 
     __str__ = __repr__
+
+
+def read_search(
+    snapshot: Snapshot, method: Method = "", expand: Expansion = "", smooth: Smooth = ""
+) -> Stage:
+    """Read a search as `Collection.pipeline` takes it."""
+    if not method and not expand and not smooth:
+        smooth = _DEFAULT_SMOOTH if "smooth" in snapshot.manifest.defaults else ""
+        expand = _DEFAULT_EXPAND
+    stage = read_method(method) if method else BM25()
+    if expand and not _is_none(expand):
+        from likewise.expand.reading import read_expander
+
+        how = read_expander(expand)
+        if not isinstance(stage.steps[-1], Model):
+            raise UsageError(
+                f"{stage} has no terms to expand; bm25, ql, ql-jm and tfidf search by them"
+            )
+        stage = stage >> how >> stage.steps[-1]
+    if smooth and not _is_none(smooth):
+        from likewise.like.smooth import Smoothing, read_smoothing
+
+        if not isinstance(smooth, str | Smoothing):
+            raise UsageError(f"{smooth!r} is no smoothing: write klsa, klsa(docs=10), or none")
+        stage = stage >> read_smoothing(smooth)
+    return stage
+
+
+def read_method(method: Method, filter: Filters = "") -> Stage:
+    """Read a stage, with a filter before it."""
+    stage = read_stage(method) if isinstance(method, str) else method
+    return Where(Filter.read(filter)) >> stage if filter else stage
+
+
+def check_searches(pipeline: Pipeline) -> Pipeline:
+    """Refuse stages that find nothing because nothing comes before them."""
+    first = next(one for one in pipeline.stage.steps if not isinstance(one, Where))
+    if first.depth(pipeline.k, log=False) > 0:
+        raise UsageError(f"{first} works on a ranking: put a search before it, bm25 >> {first}")
+    return pipeline
+
+
+def _is_none(how: object) -> bool:
+    return isinstance(how, str) and how.strip().lower() == "none"
 
 
 def _shown(query: Query) -> str:

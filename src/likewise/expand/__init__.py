@@ -4,7 +4,7 @@ Your own parts fit in:
 
 - A strategy of perturbation is a function of the number n of the query's terms that gives an
   array, a row of n weights for each perturbation (or that array):
-  `c.perturb("japanese wave", lambda n: 1 - 0.5 * np.eye(n))`.
+  `c.terms.perturb("japanese wave", lambda n: 1 - 0.5 * np.eye(n))`.
 - A similarity of words is a function of queries, a setting and a number of documents that gives
   a `Context` for each: `SIMILARITIES["mine"] = Similarity(function)`, then
   `robust(similarity=mine)`.

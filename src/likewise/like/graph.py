@@ -53,11 +53,11 @@ def write_graph(
     threads: int = 1,
     seed: int = 0,
     overwrite: bool = False,
-    on_doc: Watch | None = None,
+    progress: Watch | None = None,
 ) -> int:
     """Write the k nearest neighbours of every document; tell how many lines that is.
 
-    A line is doc_id, neighbour_id, rank and distance. What `on_doc` is told is how many more
+    A line is doc_id, neighbour_id, rank and distance. What `progress` is told is how many more
     documents have been given neighbours.
     """
     path = Path(to)
@@ -74,7 +74,7 @@ def write_graph(
         space = _space(halves, work, near, k, seed)
         docs = halves.collection.live_docs()
         blocks = [
-            _block(space, docs[start : start + _BLOCK], work, k, threads, on_doc)
+            _block(space, docs[start : start + _BLOCK], work, k, threads, progress)
             for start in range(0, len(docs), _BLOCK)
         ]
         n = _assemble(halves.collection, docs, blocks, work / path.name)

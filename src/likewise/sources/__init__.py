@@ -1,6 +1,6 @@
 """Where do documents come from?"""
 
-from likewise.sources.columns import Columns
-from likewise.sources.source import Source, open_source
+from likewise.sources.columns import Columns, OnBad
+from likewise.sources.source import Place, Source, documents_of, open_source
 
-__all__ = ["Columns", "Source", "open_source"]
+__all__ = ["Columns", "OnBad", "Place", "Source", "documents_of", "open_source"]

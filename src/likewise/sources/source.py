@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sized
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Sized
+from itertools import chain
 from typing import Any, BinaryIO, Protocol, TypeVar
 
 from likewise.errors import SourceError, UsageError
@@ -50,6 +51,8 @@ EXTENSIONS = {
 _COMPRESSED = (".gz", ".zst")
 _COLUMNS = Columns()
 _Item = TypeVar("_Item")
+
+Place = str | os.PathLike[str] | Iterable[Document | Mapping[str, Any]]
 
 
 class Source:
@@ -104,6 +107,15 @@ def open_source(
     if isinstance(source, str | os.PathLike):
         return _path(os.fsdecode(source), format, columns, report)
     return _iterable(source, format, columns, report)
+
+
+def documents_of(
+    places: Sequence[Place], columns: Columns, format: str | None, on_bad: OnBad | None
+) -> Iterator[Document]:
+    """Read the documents of several sources."""
+    # All are opened before the first is read, so that a misspelt name stops at once.
+    opened = [open_source(one, columns=columns, format=format, on_bad=on_bad) for one in places]
+    return chain.from_iterable(opened)
 
 
 def _refuse(error: SourceError) -> None:

@@ -14,7 +14,6 @@ from crash.change import Change
 from plain_model import made, state
 
 import likewise
-from likewise.app.upgrading import upgrade
 from likewise.collection.build import Resources
 from likewise.collection.copying import copy_collection
 from likewise.collection.format1 import Format1
@@ -23,6 +22,7 @@ from likewise.collection.locks import NAME as LOCK
 from likewise.collection.manifest import MANIFESTS, POINTER, manifest_path
 from likewise.collection.snapshot import open_snapshot
 from likewise.collection.writer import Writer, build, clean
+from likewise.engine.upgrading import upgrade
 from likewise.errors import FormatError
 from likewise.evaluate.trec import Qrels
 from likewise.records import Document
@@ -93,7 +93,7 @@ def writing(make, begin=begin) -> Change:
 def begin_fitted(folder: Path) -> None:
     """Make a collection with a model."""
     begin(folder)
-    likewise.open(folder).fit("lsi(topics=2)", threads=1)
+    likewise.open(folder).models.fit("lsi(topics=2)", threads=1)
 
 
 def tune(folder: Path) -> None:
@@ -180,7 +180,7 @@ CHANGES = {
     "replace": writing(lambda writer: writer.add(AGAIN, replace=True, resources=RESOURCES)),
     "delete": writing(lambda writer: writer.delete(["d2", "d9", "d10"])),
     "merge": writing(lambda writer: writer.merge(resources=RESOURCES)),
-    "fit": changing(lambda folder: likewise.open(folder).fit("lsi(topics=2)", threads=1)),
+    "fit": changing(lambda folder: likewise.open(folder).models.fit("lsi(topics=2)", threads=1)),
     "upgrade": Change(
         begin_old,
         lambda folder: upgrade(folder, resources=RESOURCES),
@@ -198,14 +198,14 @@ CHANGES = {
         upgrade_and_go_on,
         strays,
     ),
-    "drop": changing(lambda folder: likewise.open(folder).drop_model("lsi"), begin_fitted),
+    "drop": changing(lambda folder: likewise.open(folder).models.drop("lsi"), begin_fitted),
     "add with a model": changing(
         lambda folder: likewise.open(folder).add(DOCUMENTS[12:], resources=RESOURCES), begin_fitted
     ),
     "merge with a model": changing(
         lambda folder: likewise.open(folder).merge(resources=RESOURCES), begin_fitted
     ),
-    "graph": changing(lambda folder: likewise.open(folder).make_term_graph(threads=1)),
+    "graph": changing(lambda folder: likewise.open(folder).terms.make_graph(threads=1)),
     "tune": changing(tune, begin_fitted),
     "clean": Change(begin_untidy, clean, look, clean_and_go_on, strays),
     "copy": Change(

@@ -13,8 +13,8 @@ from likewise.app.progress import OutOf, Progress
 from likewise.errors import UsageError
 
 if TYPE_CHECKING:
-    from likewise.app.library import Collection
     from likewise.engine.answers import Expanded
+    from likewise.engine.collection import Collection
     from likewise.evaluate import Run
     from likewise.stages.stage import Result
 
@@ -162,16 +162,14 @@ def _add_asking(parser: argparse.ArgumentParser) -> None:
 
 
 def _search(options: argparse.Namespace) -> None:
-    from likewise.app.library import Collection
+    from likewise.engine.collection import Collection
 
     collection = Collection(options.collection)
     _see_graph(collection, options)
     answers = collection.search(
         spoken(options.query),
         k=options.k,
-        method=options.method,
-        expand=options.expand,
-        smooth=options.smooth,
+        **_how(options),
         filter=options.filter,
         explain=options.explain,
     )
@@ -186,6 +184,15 @@ def _search(options: argparse.Namespace) -> None:
     print(answers)
 
 
+def _how(options: argparse.Namespace) -> dict[str, str]:
+    """Give how it is asked; nothing is the default in Python, and a slip where it is typed."""
+    how = {name: getattr(options, name) for name in ("method", "expand", "smooth")}
+    empty = [name for name, value in how.items() if value is not None and not value.strip()]
+    if empty:
+        raise UsageError(f"--{empty[0]} '' is not written as name or name(option=value,…)")
+    return {name: value or "" for name, value in how.items()}
+
+
 def _see_graph(collection: Collection, options: argparse.Namespace) -> None:
     """Make the graph of terms that an expander asks, where there is none."""
     if options.expand and "graph" in options.expand:
@@ -198,7 +205,7 @@ def _see_graph(collection: Collection, options: argparse.Namespace) -> None:
 
 
 def _run(options: argparse.Namespace) -> None:
-    from likewise.app.library import Collection
+    from likewise.engine.collection import Collection
     from likewise.evaluate import read_queries
 
     collection = Collection(options.collection)
@@ -211,10 +218,8 @@ def _run(options: argparse.Namespace) -> None:
     queries = read_queries(options.queries, fields=tuple(options.topic_fields.split(",")))
     _see_graph(collection, options)
     pipeline = collection.pipeline(
-        options.method,
         k=options.k,
-        expand=options.expand,
-        smooth=options.smooth,
+        **_how(options),
         filter=options.filter,
         threads=options.threads,
     )

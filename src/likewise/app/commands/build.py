@@ -5,7 +5,6 @@ from __future__ import annotations
 import argparse
 import sys
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -21,7 +20,7 @@ from likewise.app.options import (
     resources,
     whole,
 )
-from likewise.app.progress import Progress
+from likewise.app.progress import OutOf, Progress
 from likewise.errors import SourceError, UsageError
 
 if TYPE_CHECKING:
@@ -184,8 +183,8 @@ def _add_analysis(parser: argparse.ArgumentParser) -> None:
 
 
 def _index(options: argparse.Namespace) -> None:
-    from likewise.app.fitting import fit_where_possible, read_indexed
     from likewise.collection.writer import build
+    from likewise.engine.fitting import fit_where_possible, read_indexed
 
     analysis = _analysis(options)
     configs = read_indexed(options.model, options.smooth)
@@ -207,7 +206,7 @@ def _index(options: argparse.Namespace) -> None:
                 options.to,
                 config,
                 threads=options.threads,
-                watch=_advance(progress),
+                progress=_advance(progress),
             )
     _report(options, options.to, added, reading)
 
@@ -237,9 +236,9 @@ def _add(options: argparse.Namespace) -> None:
 
 
 def _warn_of_age(folder: Path) -> None:
-    from likewise.app.library import Collection
+    from likewise.engine.collection import Collection
 
-    for found in Collection(folder).ageing():
+    for found in Collection(folder).models.drift():
         if found.aged:
             named = "" if found.config.startswith(found.model) else f" --name {found.model}"
             again = f'likewise fit {folder} --model "{found.config}"{named}'
@@ -247,15 +246,14 @@ def _warn_of_age(folder: Path) -> None:
 
 
 def _delete(options: argparse.Namespace) -> None:
-    from likewise.collection.writer import Writer
+    from likewise.engine.collection import Collection
 
     ids = list(options.ids)
     if options.file:
         ids += _id_lines(options.file)
     if not ids:
         raise UsageError("no id to delete: name some, or a file of them with --from")
-    with Writer(options.collection) as writer:
-        deleted = writer.delete(ids, missing_ok=options.missing_ok)
+    deleted = Collection(options.collection).delete(ids, missing_ok=options.missing_ok)
     if options.json:
         print_json({"deleted": deleted})
     else:
@@ -263,33 +261,20 @@ def _delete(options: argparse.Namespace) -> None:
 
 
 def _merge(options: argparse.Namespace) -> None:
-    from likewise.collection.writer import Writer
-    from likewise.derived.keeping import keep_up
+    from likewise.engine.collection import Collection
 
-    with (
-        Writer(options.collection, keep_up) as writer,
-        Progress("merge", quiet=options.quiet) as progress,
-    ):
-        copied = _Copied(sum(entry.n_live for entry in writer.manifest.segments))
-
-        def watch(n_docs: int) -> None:
-            copied.done += n_docs
-            progress.advance(n_docs, measured=copied)
-
-        segments = writer.merge(resources=resources(options), progress=watch)
+    collection = Collection(options.collection)
+    with Progress("merge", quiet=options.quiet) as progress:
+        measured = OutOf(len(collection), progress)
+        segments = collection.merge(
+            resources=resources(options),
+            progress=lambda n_docs: progress.advance(n_docs, measured=measured),
+        )
     if options.json:
         print_json({"segments_before": segments, "segments": min(segments, 1)})
     else:
         plural = "s" * (segments != 1)
         print(f"{options.collection}: {segments} segment{plural} became {min(segments, 1)}")
-
-
-@dataclass
-class _Copied:
-    """How far a merge is, in documents."""
-
-    total: int
-    done: int = 0
 
 
 class _Reading:

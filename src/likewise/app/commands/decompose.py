@@ -206,23 +206,19 @@ def _weighed(words: Sequence[Word]) -> str:
 
 
 def _decompose(options: argparse.Namespace) -> None:
-    from likewise.collection.build import content
-    from likewise.collection.snapshot import open_snapshot
-    from likewise.models.colour import decompose_text
-    from likewise.models.stored import load_model
+    from likewise.engine.collection import Collection
 
-    snapshot = open_snapshot(options.collection)
-    model = load_model(snapshot, options.model)
-    title = heading = ""
+    collection = Collection(options.collection)
+    how: dict[str, Any] = {"model": options.model or "", "words": options.words}
+    title = ""
     if options.id is not None:
-        document = snapshot.document(snapshot.find_doc(options.id))
-        text, title, heading = content(document), document.title or document.id, document.title
+        parts = collection.models.decompose(options.id, **how)
+        title = collection[options.id].title or options.id
     elif options.doc is not None:
-        text = read_text(options.doc)
+        parts = collection.models.decompose(text=read_text(options.doc), **how)
         title = "" if options.doc == "-" else Path(options.doc).name
     else:
-        text = options.text
-    parts = decompose_text(model, snapshot, text, words=options.words, title=heading)
+        parts = collection.models.decompose(text=options.text, **how)
     if options.html:
         from likewise.app.page import page
 

@@ -11,7 +11,7 @@ from likewise.app.options import Commands, command
 from likewise.app.progress import Progress
 
 if TYPE_CHECKING:
-    from likewise.app.library import Collection
+    from likewise.engine.collection import Collection
     from likewise.evaluate import Qrels, Run
 
 _MANUAL = """\
@@ -59,8 +59,8 @@ def _demo(options: argparse.Namespace) -> None:
 
 
 def _build(folder: Path, *, quiet: bool) -> Collection:
-    from likewise.app.library import Collection
     from likewise.collection.writer import build
+    from likewise.engine.collection import Collection
     from likewise.sources import open_source
 
     _say("likewise index docstrings: --to DIR")

@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 import dataclasses
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any
 
 from likewise.app.options import Commands, add_json, command, positive, print_json, whole
 from likewise.app.progress import Progress
@@ -71,7 +71,9 @@ def register(commands: Commands) -> None:
     fit.add_argument("--drop", action="store_true", help="remove the model of this name")
     fit.add_argument("--default", action="store_true", help="let it answer where no model is named")
     fit.add_argument("--use", metavar="NAME", help="let a model that is there answer, fit nothing")
-    fit.add_argument("--continue", dest="go_on", action="store_true", help="from where it stands")
+    fit.add_argument(
+        "--continue", dest="warm_start", action="store_true", help="from where it stands"
+    )
     group = fit.add_argument_group("what it is fitted on")
     group.add_argument("--docs", type=whole, metavar="N", help="a sample (0: all)")
     group.add_argument(
@@ -118,11 +120,11 @@ def _fit(options: argparse.Namespace) -> None:
 
 def _fit_usual(options: argparse.Namespace) -> None:
     """Fit what `index` fits."""
-    from likewise.app.fitting import read_fitted
+    from likewise.engine.fitting import read_fitted
 
     names = ("topics", "name", "docs", "min_df", "max_df")
     given = [f"--{name.replace('_', '-')}" for name in names if getattr(options, name)]
-    if given or options.go_on:
+    if given or options.warm_start:
         raise UsageError(f"{[*given, '--continue'][0]} of which model? Name it: --model ddm")
     for model in ("lsi", "klsa"):
         _fit_one(options, read_fitted(model), None, None)
@@ -134,8 +136,9 @@ def _fit_one(
     vectors: str | Path | None,
     sample: Sample | None,
 ) -> None:
-    from likewise.app.fitting import fit_stored
+    from likewise.engine.collection import Collection
 
+    collection = Collection(options.collection)
     name = options.name or config.notation
     fitted = _Sweeps(getattr(config, "sweeps", 0))
     with Progress("fit", unit="steps", quiet=options.quiet) as progress:
@@ -145,28 +148,27 @@ def _fit_one(
             fitted.done = int(note.get("sweep", note.get("pass", 0)))
             progress.advance(1, measured=fitted)
 
-        model = fit_stored(
-            options.collection,
+        model = collection.models.fit(
             config,
             name=name,
-            sample=sample,
-            threads=options.threads,
-            go_on=options.go_on,
-            watch=watch,
             vectors=vectors,
-            vector_ids=options.vector_ids,
+            ids=options.vector_ids,
+            sample=sample,
+            warm_start=options.warm_start,
             default=options.default,
+            threads=options.threads,
+            progress=watch,
         )
     if model.role == "smooth":
-        _report_kernel(options, cast("AnySpace", model), progress.elapsed)
+        _report_kernel(options, model, len(collection), progress.elapsed)
     else:
-        _report(options, cast("AnyModel", model), name, progress.elapsed)
+        _report(options, model, name, progress.elapsed)
 
 
 def _use(options: argparse.Namespace) -> None:
-    from likewise.models.stored import use_model
+    from likewise.engine.collection import Collection
 
-    use_model(options.collection, options.use)
+    Collection(options.collection).models.use(options.use)
     if options.json:
         print_json({"default": options.use})
     else:
@@ -174,12 +176,12 @@ def _use(options: argparse.Namespace) -> None:
 
 
 def _drop(options: argparse.Namespace, config: Config | KLSA) -> None:
-    from likewise.models.stored import drop_model
+    from likewise.engine.collection import Collection
 
     if not (options.model or options.name):
         raise UsageError("which model is to be removed? Give its name: --drop --name NAME")
     name = options.name or config.notation
-    drop_model(options.collection, name)
+    Collection(options.collection).models.drop(name)
     if options.json:
         print_json({"dropped": name})
     else:
@@ -187,7 +189,7 @@ def _drop(options: argparse.Namespace, config: Config | KLSA) -> None:
 
 
 def _config(options: argparse.Namespace) -> Config | KLSA:
-    from likewise.app.fitting import read_fitted
+    from likewise.engine.fitting import read_fitted
 
     config: Any = read_fitted(options.model or ("vectors" if options.vectors else "lsi"))
     names = {field.name for field in dataclasses.fields(config)}
@@ -252,10 +254,9 @@ def _report(options: argparse.Namespace, model: AnyModel, name: str, seconds: fl
         print(f"  {without:,} documents have no vector: they are given what their words foretell")
 
 
-def _report_kernel(options: argparse.Namespace, space: AnySpace, seconds: float) -> None:
-    from likewise.collection.snapshot import open_snapshot
-
-    documents = open_snapshot(options.collection).n_docs
+def _report_kernel(
+    options: argparse.Namespace, space: AnySpace, documents: int, seconds: float
+) -> None:
     # A byte a coordinate, and a scale.
     row_bytes = space.n_axes + 4
     vocabulary = getattr(space, "vocabulary", None)

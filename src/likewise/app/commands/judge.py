@@ -12,7 +12,7 @@ from likewise.app.texts import write_text
 from likewise.errors import UsageError
 
 if TYPE_CHECKING:
-    from likewise.app.library import Collection
+    from likewise.engine.collection import Collection
     from likewise.evaluate import Qrels
 
 _MANUAL = """\
@@ -114,7 +114,7 @@ def _eval(options: argparse.Namespace) -> None:
 
 
 def _qrels(options: argparse.Namespace) -> None:
-    from likewise.app.library import Collection
+    from likewise.engine.collection import Collection
     from likewise.evaluate import write_qrels
 
     qrels = _judgements(Collection(options.collection), options)
@@ -124,7 +124,7 @@ def _qrels(options: argparse.Namespace) -> None:
 
 
 def _tune(options: argparse.Namespace) -> None:
-    from likewise.app.library import Collection
+    from likewise.engine.collection import Collection
     from likewise.evaluate import read_qrels
 
     collection = Collection(options.collection)

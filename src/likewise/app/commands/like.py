@@ -12,8 +12,8 @@ from likewise.app.texts import read_text, write_text
 from likewise.errors import UsageError
 
 if TYPE_CHECKING:
-    from likewise.app.library import Collection
     from likewise.engine.answers import Answers
+    from likewise.engine.collection import Collection
 
 METHODS = """\
 methods (options in brackets, as in --method "halves(beta=2)"):
@@ -76,7 +76,7 @@ def register(commands: Commands) -> None:
 
 
 def _like(options: argparse.Namespace) -> None:
-    from likewise.app.library import Collection
+    from likewise.engine.collection import Collection
 
     if not (options.doc or options.id or options.text or options.vector):
         raise UsageError("like what? name a file (--doc), an id (--id) or a text (--text)")

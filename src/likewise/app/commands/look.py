@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from likewise.app.options import Commands, add_json, command, human_size, print_json
 
 if TYPE_CHECKING:
-    from likewise.app.library import Collection
+    from likewise.engine.collection import Collection
 
 _INFO_MANUAL = """\
 examples:
@@ -41,12 +41,10 @@ def register(commands: Commands) -> None:
 
 
 def _info(options: argparse.Namespace) -> None:
-    from likewise.app.library import Collection
+    from likewise.engine.collection import Collection
 
     collection = Collection(options.collection)
-    if options.check:
-        collection.snapshot.check()
-    info = collection.info() | ({"checked": True} if options.check else {})
+    info = collection.info(check=options.check)
     if options.json:
         print_json(info)
         return
@@ -73,7 +71,7 @@ def _info(options: argparse.Namespace) -> None:
         if not one["known"]
     ]
     rows += [("held", one) for one in _held(info)]
-    rows += [("ageing", f"{one}{'; fit it again' * one.aged}") for one in collection.ageing()]
+    rows += [("ageing", f"{one}{'; fit it again' * one.aged}") for one in collection.models.drift()]
     if options.check:
         rows.append(("checked", "every file is as it was written"))
     print(info["folder"])

@@ -67,10 +67,9 @@ def register(commands: Commands) -> None:
 
 
 def _copy(options: argparse.Namespace) -> None:
-    from likewise.collection.copying import copy_collection
+    from likewise.engine.collection import Collection
 
-    manifest = copy_collection(options.collection, options.to)
-    size = sum(entry.size for entry in manifest.files())
+    size = Collection(options.collection).copy(options.to).snapshot.n_bytes
     if options.json:
         print_json({"folder": str(options.to), "bytes": size})
     else:
@@ -88,7 +87,7 @@ def _clean(options: argparse.Namespace) -> None:
 
 
 def _upgrade(options: argparse.Namespace) -> None:
-    from likewise.app.upgrading import upgrade
+    from likewise.engine.upgrading import upgrade
 
     with Progress("upgrade", quiet=options.quiet) as progress:
         n_docs = upgrade(

@@ -12,7 +12,7 @@ from likewise.app.progress import OutOf, Progress
 from likewise.errors import UsageError
 
 if TYPE_CHECKING:
-    from likewise.app.library import Collection
+    from likewise.engine.collection import Collection
     from likewise.like.near import Near
 
 _MANUAL = """\
@@ -67,7 +67,7 @@ def register(commands: Commands) -> None:
 
 
 def _neighbours(options: argparse.Namespace) -> None:
-    from likewise.app.library import Collection
+    from likewise.engine.collection import Collection
     from likewise.like.near import Near
 
     if options.all == bool(options.ids):
@@ -83,7 +83,7 @@ def _neighbours(options: argparse.Namespace) -> None:
     for doc_id in options.ids:
         collection.snapshot.find_doc(doc_id)
     found = [
-        collection.neighbours(doc_id, k=options.k, near=near, explain=options.explain)
+        collection.like(doc_id, k=options.k, method=near, explain=options.explain)
         for doc_id in options.ids
     ]
     if options.json:
@@ -98,13 +98,13 @@ def _neighbours(options: argparse.Namespace) -> None:
 def _all(options: argparse.Namespace, collection: Collection, near: Near) -> None:
     with Progress("neighbours", quiet=options.quiet) as progress:
         measured = OutOf(len(collection), progress)
-        n = collection.graph(
+        n = collection.write_neighbours(
             options.to,
             k=options.k,
-            near=near,
+            method=near,
             threads=options.threads,
             overwrite=options.overwrite,
-            on_doc=lambda n: progress.advance(n, measured=measured),
+            progress=lambda n: progress.advance(n, measured=measured),
         )
     report = {"file": str(options.to), "documents": len(collection), "lines": n}
     if options.json:

@@ -12,7 +12,7 @@ from likewise.app.options import Commands, add_json, command, positive, print_js
 from likewise.errors import UsageError
 
 if TYPE_CHECKING:
-    from likewise.app.library import Collection
+    from likewise.engine.collection import Collection
     from likewise.expand.perturb import Perturbed
 
 _MANUAL = """\
@@ -83,7 +83,7 @@ class _Report(NamedTuple):
 
 
 def _perturb(options: argparse.Namespace) -> None:
-    from likewise.app.library import Collection
+    from likewise.engine.collection import Collection
 
     check_figure(options)
     query = spoken(options.query)
@@ -145,18 +145,11 @@ def _report(collection: Collection, query: str, options: argparse.Namespace) -> 
 
 
 def _found(collection: Collection, query: str, options: argparse.Namespace) -> Perturbed:
-    from likewise.expand.expander import Asked, Setting
-    from likewise.expand.perturb import perturb
-    from likewise.retrieve.models import read_model
-    from likewise.retrieve.words import retriever_of
-
-    retriever = retriever_of(collection.snapshot, read_model(options.method))
-    terms = collection.snapshot.analyzer.counts(query)
-    if not terms:
+    if not collection.snapshot.analyzer.counts(query):
         raise UsageError(f"the query {query!r} holds no word that is searched for")
-    [ranking] = retriever.rank([terms], k=options.docs)
-    asked = Asked(terms, ranking)
-    [found] = perturb([asked], Setting(retriever), options.strategy, docs=options.docs)
+    found = collection.terms.perturb(
+        query, options.strategy, docs=options.docs, method=options.method
+    )
     if len(found.pool.docs) == 0:
         raise UsageError(f"the query {query!r} cannot be perturbed: {found.note}")
     return found

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 from likewise.app.figures import add_figure, check_figure, draw_figure, say
 from likewise.app.options import Commands, command, positive, print_json, whole
-from likewise.app.progress import Progress
+from likewise.app.progress import OutOf, Progress
 from likewise.errors import UsageError
 
 if TYPE_CHECKING:
@@ -145,8 +145,8 @@ def _check(options: argparse.Namespace) -> None:
 
 
 def _asked(options: argparse.Namespace) -> RiskTable:
-    from likewise.app.library import Collection
-    from likewise.app.risk import asked_qrels, check_reach, risk_of
+    from likewise.engine.collection import Collection
+    from likewise.engine.risk import asked_qrels, check_reach, n_runs
     from likewise.evaluate import read_qrels, read_queries
     from likewise.evaluate.measures import parse_measures
     from likewise.evaluate.risk import SHARES, check_shares
@@ -168,8 +168,9 @@ def _asked(options: argparse.Namespace) -> RiskTable:
         what = "query is" if n_left == 1 else "queries are"
         say(options, f"{n_left:,} judged {what} not asked and not counted")
     with Progress("risk", unit="queries", quiet=options.quiet) as progress:
-        return risk_of(
-            collection,
+        total = n_runs(expanders, against, shares) * len(queries)
+        measured = OutOf(total, progress)
+        return collection.risk(
             queries,
             qrels,
             expanders,
@@ -181,7 +182,7 @@ def _asked(options: argparse.Namespace) -> RiskTable:
             depths=depths,
             seed=options.seed,
             threads=options.threads or 0,
-            progress=progress,
+            progress=lambda n: progress.advance(n, measured=measured),
         )
 
 

@@ -15,7 +15,7 @@ from likewise.app.texts import read_text
 from likewise.errors import UsageError
 
 if TYPE_CHECKING:
-    from likewise.app.library import Collection
+    from likewise.engine.collection import Collection
     from likewise.terms.extracting import Extractor
     from likewise.terms.nodes import Filters
     from likewise.terms.related import TermGraph
@@ -92,7 +92,7 @@ def register(commands: Commands) -> None:
 
 
 def _graph(options: argparse.Namespace) -> None:
-    from likewise.app.library import Collection
+    from likewise.engine.collection import Collection
 
     collection = Collection(options.collection)
     if options.drop:
@@ -106,7 +106,7 @@ def _graph(options: argparse.Namespace) -> None:
         raise UsageError("--max-df and --size choose terms; of names found --min-df does")
     names = read_text(options.names).split("\n") if options.names else None
     with Progress("count pairs", quiet=options.quiet) as progress:
-        made = collection.make_term_graph(
+        made = collection.terms.make_graph(
             filters=_filters(collection, options),
             names=names,
             exact=options.exact,
@@ -136,7 +136,7 @@ def _filters(collection: Collection, options: argparse.Namespace) -> Filters | N
 
 def _drop(collection: Collection, options: argparse.Namespace) -> None:
     name = options.name or "graph"
-    collection.drop_term_graph(name)
+    collection.terms.drop_graph(name)
     if options.json:
         print_json({"dropped": name})
     else:

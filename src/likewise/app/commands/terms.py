@@ -15,9 +15,8 @@ from likewise.app.texts import read_text
 from likewise.errors import UsageError
 
 if TYPE_CHECKING:
-    from likewise.app.relating import Predicted
+    from likewise.engine.terms import Predicted
     from likewise.terms.mentioning import Unknown
-    from likewise.terms.nearness import Nearness
     from likewise.terms.related import Between, Related, TermGraph
 
 _NEARNESS = """\
@@ -265,7 +264,7 @@ def _between_json(graph: TermGraph, a: str, b: str, found: Between) -> dict[str,
 
 
 def _predict(options: argparse.Namespace) -> None:
-    from likewise.app.library import Collection
+    from likewise.engine.collection import Collection
 
     collection = Collection(options.collection)
     text = read_text(options.doc) if options.doc else options.text or ""
@@ -273,9 +272,9 @@ def _predict(options: argparse.Namespace) -> None:
         raise UsageError("the text holds no word to compare")
     if not options.graph:
         see_graph(collection, options)
-    found = collection.predict_terms(
+    found = collection.terms.predict(
         text,
-        doc_id=options.id or "",
+        id=options.id or "",
         k=options.k,
         graph=options.graph,
         known=options.known,
@@ -311,23 +310,15 @@ def _predicted_table(found: Sequence[Predicted]) -> str:
 
 
 def _opened(options: argparse.Namespace) -> TermGraph:
-    from likewise.app.library import Collection
+    from likewise.engine.collection import Collection
 
     collection = Collection(options.collection)
     nearness = _nearness(options)
     if not options.graph:
         see_graph(collection, options)
-    return collection.term_graph(options.graph, nearness)
+    return collection.terms.graph(options.graph, **nearness)
 
 
-def _nearness(options: argparse.Namespace) -> Nearness:
-    from likewise.terms.nearness import Nearness
-
-    return Nearness(
-        kernel=options.kernel,
-        laplacian=options.laplacian,
-        damping=options.damping,
-        weights=options.weights,
-        least=options.least,
-        sets=options.sets,
-    )
+def _nearness(options: argparse.Namespace) -> dict[str, Any]:
+    names = ("kernel", "laplacian", "damping", "weights", "least", "sets")
+    return {name: getattr(options, name) for name in names}

@@ -1,4 +1,4 @@
-"""How is a model fitted and stored, with all that is worked out by it?"""
+"""A fit from the configuration to what is stored, with all that is worked out by the model."""
 
 from __future__ import annotations
 
@@ -17,7 +17,6 @@ from likewise.collection.writer import tidy
 from likewise.errors import UsageError
 
 if TYPE_CHECKING:
-    from likewise.derived.kind import Progress
     from likewise.models.bags import Sample
     from likewise.models.fitting import Config as ModelConfig
     from likewise.models.fitting import Watch
@@ -64,8 +63,7 @@ def fit_where_possible(
     config: ModelConfig | KLSA,
     *,
     threads: int = 0,
-    watch: Watch | None = None,
-    on_doc: Progress | None = None,
+    progress: Watch | None = None,
 ) -> None:
     """Fit a model as part of indexing; documents without words simply have none."""
     snapshot = open_snapshot(folder)
@@ -76,7 +74,7 @@ def fit_where_possible(
         from likewise.models.klsa import NothingToFit
 
         with suppress(NothingToFit):
-            fit_stored(folder, config, threads=threads, watch=watch, on_doc=on_doc)
+            fit_stored(folder, config, threads=threads, progress=progress)
 
 
 def fit_stored(
@@ -84,114 +82,97 @@ def fit_stored(
     config: ModelConfig | KLSA,
     *,
     name: str = "",
-    sample: Sample | None = None,
-    threads: int = 0,
-    go_on: bool = False,
-    watch: Watch | None = None,
-    on_doc: Progress | None = None,
     vectors: Source | None = None,
-    vector_ids: Names | None = None,
+    ids: Names | None = None,
+    gram: Gram | None = None,
+    sample: Sample | None = None,
+    warm_start: bool = False,
     default: bool = False,
+    threads: int = 0,
+    progress: Watch | None = None,
 ) -> AnyModel | AnySpace:
-    """Fit a model on a collection and store it there, with the halves of all documents.
+    """Fit a model on a collection and store it there, with the vectors of all documents by it.
 
-    `vectors` and `vector_ids` are as in `Collection.fit_vectors`. Of a kernel model the rows of
-    all documents are stored. With `default` it answers where no model is named, else only where
-    there is no other.
+    Options are those of `Models.fit`.
     """
+    from likewise.models.klsa import KLSA
+
+    if isinstance(config, KLSA):
+        if warm_start:
+            raise UsageError(f"{config} cannot be resumed; ddm and lda can")
+        _check_kernel(config, name, vectors, ids, gram)
+    else:
+        if gram is not None:
+            raise UsageError(f"{config} has no kernel that a function (gram) could give; klsa has")
+        config = _of_field(config, vectors, ids)
+    role = "smooth" if isinstance(config, KLSA) else "like"
+    with _Fit(folder, name or config.notation, role, default=default) as fit:
+        model: AnyModel | AnySpace
+        if isinstance(config, KLSA):
+            model = _fit_kernel(fit, config, vectors, ids, gram, threads, progress)
+        else:
+            model = _fit_model(fit, config, vectors, ids, sample, warm_start, threads, progress)
+        fit.store(model, threads=threads)
+    return model
+
+
+def _fit_model(
+    fit: _Fit,
+    config: ModelConfig,
+    vectors: Source | None,
+    ids: Names | None,
+    sample: Sample | None,
+    warm_start: bool,
+    threads: int,
+    progress: Watch | None,
+) -> AnyModel:
     from likewise.models.bags import Sample
     from likewise.models.fitting import fit_model
-    from likewise.models.klsa import KLSA
     from likewise.models.stored import load_model
     from likewise.models.topics import TopicModel
     from likewise.models.vectors import read_vectors
 
-    if isinstance(config, KLSA):
-        if go_on:
-            raise UsageError(f"{config} cannot be gone on with; ddm and lda can")
-        return fit_kernel_stored(
-            folder,
-            config,
-            name=name,
-            threads=threads,
-            watch=watch,
-            on_doc=on_doc,
-            features=vectors,
-            ids=vector_ids,
-            default=default,
-        )
-    config = _of_field(config, vectors, vector_ids)
-    stored_as = name or config.notation
-    with _Fit(folder, stored_as, "like", default=default) as fit:
-        snapshot = fit.snapshot
-        given = None
-        if vectors is not None and not getattr(config, "field", ""):
-            given = read_vectors(snapshot, vectors, ids=vector_ids)
-        origin = load_model(snapshot, stored_as) if go_on else None
-        if origin is not None and not isinstance(origin, TopicModel):
-            raise UsageError(f"{stored_as} cannot be gone on with; ddm and lda can")
-        model = fit_model(
-            snapshot,
-            config,
-            sample=sample or Sample(),
-            threads=threads,
-            origin=origin,
-            watch=watch,
-            vectors=given,
-        )
-        fit.store(model, threads=threads, progress=on_doc)
-    return model
+    given = None
+    if vectors is not None and not getattr(config, "field", ""):
+        given = read_vectors(fit.snapshot, vectors, ids=ids)
+    origin = load_model(fit.snapshot, fit.name) if warm_start else None
+    if origin is not None and not isinstance(origin, TopicModel):
+        raise UsageError(f"{fit.name} cannot be resumed; ddm and lda can")
+    return fit_model(
+        fit.snapshot,
+        config,
+        sample=sample or Sample(),
+        threads=threads,
+        origin=origin,
+        watch=progress,
+        vectors=given,
+    )
 
 
-def fit_kernel_stored(
-    folder: Path,
+def _fit_kernel(
+    fit: _Fit,
     config: KLSA,
-    *,
-    name: str = "",
-    threads: int = 0,
-    watch: Watch | None = None,
-    on_doc: Progress | None = None,
-    features: Source | None = None,
-    ids: Names | None = None,
-    gram: Gram | None = None,
-    default: bool = False,
+    vectors: Source | None,
+    ids: Names | None,
+    gram: Gram | None,
+    threads: int,
+    progress: Watch | None,
 ) -> AnySpace:
-    """Fit a kernel model and store it, with the rows of all documents.
+    snapshot, name = fit.snapshot, fit.name
+    if vectors is not None:
+        from likewise.models.user_kernels import fit_features
+        from likewise.models.vectors import read_vectors
 
-    `features`, with their `ids`, and `gram` are as in `Collection.fit_kernel`.
-    """
+        features = read_vectors(snapshot, vectors, ids=ids)
+        field = vectors if _in_field(vectors) else ""
+        return fit_features(snapshot, features, config, name, field=field, threads=threads)
+    if gram is not None:
+        from likewise.models.gram import fit_gram
+
+        return fit_gram(snapshot, gram, config, name)
     from likewise.models.klsa import fit_space
-    from likewise.models.vectors import read_vectors
 
-    if features is not None and gram is not None:
-        raise UsageError("a kernel is given by features or by a function (gram), not by both")
-    if ids is not None and (features is None or _in_field(features)):
-        raise UsageError("ids name the documents of features that stand in no field")
-    if gram is not None and not callable(gram):
-        raise UsageError(f"gram is a function of two lists of texts, not {gram!r}")
-    own = features is not None or gram is not None
-    if own and config.kernel != type(config).kernel:
-        raise UsageError(f"{config}: its kernel is of words; features and functions are their own")
-    stored_as = name or config.notation
-    if set(stored_as) & set(",()="):
-        raise UsageError(f"{stored_as!r}: a name has no commas, parentheses or = in it")
-    space: AnySpace
-    with _Fit(folder, stored_as, "smooth", default=default) as fit:
-        snapshot = fit.snapshot
-        if features is not None:
-            from likewise.models.user_kernels import fit_features
-
-            vectors = read_vectors(snapshot, features, ids=ids)
-            field = features if _in_field(features) else ""
-            space = fit_features(snapshot, vectors, config, stored_as, field=field, threads=threads)
-        elif gram is not None:
-            from likewise.models.gram import fit_gram
-
-            space = fit_gram(snapshot, gram, config, stored_as)
-        else:
-            space = fit_space(snapshot, config, name=stored_as, threads=threads, watch=watch)
-        fit.store(space, threads=threads, progress=on_doc)
-    return space
+    return fit_space(snapshot, config, name=name, threads=threads, watch=progress)
 
 
 class _Fit:
@@ -201,7 +182,7 @@ class _Fit:
         from likewise.models.stored import check_name
 
         self.snapshot = open_snapshot(folder)
-        self._name = name
+        self.name = name
         self._role = role
         self._default = default
         with storage_errors(folder):
@@ -219,19 +200,18 @@ class _Fit:
         # What it held until now goes with the next writer, if that is another process.
         tidy(folder)
 
-    def store(self, model: Any, *, threads: int, progress: Progress | None) -> None:
+    def store(self, model: Any, *, threads: int) -> None:
         """Store a model, with the vectors of all documents by it."""
         from likewise.models.stored import store_model
 
         store_model(
             self.snapshot,
             model,
-            name=self._name,
+            name=self.name,
             job=self._job,
             noted=self._chosen(model),
             default=self._default,
             threads=threads or os.cpu_count() or 1,
-            progress=progress,
         )
 
     def _chosen(self, model: Any) -> dict[str, Any]:
@@ -270,6 +250,22 @@ def _of_field(config: ModelConfig, vectors: Source | None, ids: Names | None) ->
     if fielded and ids is not None:
         raise UsageError("vectors in a field need no ids: each stands with its document")
     return replace(config, field=vectors) if _in_field(vectors) else config
+
+
+def _check_kernel(
+    config: KLSA, name: str, vectors: Source | None, ids: Names | None, gram: Gram | None
+) -> None:
+    """Raise unless a kernel is that of words, or given in one way."""
+    if vectors is not None and gram is not None:
+        raise UsageError("a kernel is given by vectors or by a function (gram), not by both")
+    if ids is not None and (vectors is None or _in_field(vectors)):
+        raise UsageError("ids name the documents of vectors that stand in no field")
+    if gram is not None and not callable(gram):
+        raise UsageError(f"gram is a function of two lists of texts, not {gram!r}")
+    if (vectors is not None or gram is not None) and config.kernel != type(config).kernel:
+        raise UsageError(f"{config}: its kernel is of words; vectors and functions are their own")
+    if set(name) & set(",()="):
+        raise UsageError(f"{name!r}: a name has no commas, parentheses or = in it")
 
 
 def _in_field(source: Source) -> TypeGuard[str]:

@@ -1,6 +1,7 @@
 """Terms in Python: graphs made and kept up, related terms, distances, predictions."""
 
 import re
+from dataclasses import asdict
 
 import numpy as np
 import pytest
@@ -11,12 +12,12 @@ from likewise.errors import LockedError, UsageError
 from likewise.retrieve.models import TFIDF
 from likewise.retrieve.words import retriever_of
 from likewise.terms import counting, stored
-from likewise.terms.catalogue import Stored
+from likewise.terms.catalogue import Stored, store_graph
 from likewise.terms.nearness import Nearness
-from likewise.terms.nodes import Filters
+from likewise.terms.nodes import Filters, choose_nodes
 from likewise.terms.predict import VOTERS
 
-from .notes import ALL, NAMES, NOTES, as_plain, make_notes, names_of, pair
+from ..notes import ALL, NAMES, NOTES, as_plain, make_notes, names_of, pair
 
 
 @pytest.fixture(autouse=True, scope="module")
@@ -42,16 +43,16 @@ def notes(here):
 
 
 def test_a_graph_is_made_and_stored(notes):
-    made = notes.make_term_graph(filters=ALL)
+    made = notes.terms.make_graph(filters=ALL)
     assert made.stored.name == "graph"
     assert pair(made, "wing", "flutter") == 1
     assert pair(made, "supersonic", "flow") == 3
     assert pair(made, "gnu", "zebra") == 1
     assert pair(made, "wing", "layer") == 1
-    again = lw.open(notes.folder).term_graph()
+    again = lw.open(notes.folder).terms.graph()
     assert as_plain(again.stored.counted) == as_plain(made.stored.counted)
     # Within documents there are more pairs.
-    wide = notes.make_term_graph(filters=ALL, within="document", name="wide")
+    wide = notes.terms.make_graph(filters=ALL, within="document", name="wide")
     assert pair(wide, "wing", "tail") == pair(made, "wing", "tail") == 1
     assert (pair(wide, "gnu", "herds"), pair(made, "gnu", "herds")) == (1, 0)
     assert len(wide.stored.counted.pairs.columns) > len(made.stored.counted.pairs.columns)
@@ -63,7 +64,7 @@ def test_filters_suit_the_size_of_the_collection(here, n_docs, min_df, max_df):
     c = lw.index(
         [{"id": str(i), "text": text} for i, text in enumerate(texts)], to="c.lw", model=None
     )
-    made = c.make_term_graph()
+    made = c.terms.make_graph()
     assert made.stored.settings.filters == Filters(min_df, max_df)
     df = made.stored.counted.doc_freqs
     assert df.min() >= min_df
@@ -72,7 +73,7 @@ def test_filters_suit_the_size_of_the_collection(here, n_docs, min_df, max_df):
 
 
 def test_a_list_of_names(notes):
-    made = notes.make_term_graph(names=NAMES, name="names")
+    made = notes.terms.make_graph(names=NAMES, name="names")
     assert names_of(made) == NAMES
     df = dict(zip(NAMES, made.stored.counted.doc_freqs.tolist(), strict=True))
     # The longest name wins: a boundary layer is no layer.
@@ -86,18 +87,18 @@ def test_a_list_of_names(notes):
         "okapi": 1,
         "yeti": 0,
     }
-    near = notes.related("heat transfer", graph="names")
+    near = notes.terms.near("heat transfer", graph="names")
     assert [one.name for one in near] == ["Blunt Body", "layer"]
     assert near[1].path == ("heat transfer", "Blunt Body", "layer")
     with pytest.raises(UsageError, match="has no term of 'tails'; it has 8 that come from a list"):
-        notes.related("tails", graph="names")
+        notes.terms.near("tails", graph="names")
 
 
 def test_names_letter_for_letter(notes):
-    made = notes.make_term_graph(names=["wing", "Wing", "wings", "Heat transfer"], exact=True)
+    made = notes.terms.make_graph(names=["wing", "Wing", "wings", "Heat transfer"], exact=True)
     assert made.stored.counted.doc_freqs.tolist() == [3, 1, 1, 1]
     assert made.stored.nodes.kind == "exact"
-    assert [one.name for one in notes.related("Wing and a wing")] == ["wings"]
+    assert [one.name for one in notes.terms.near("Wing and a wing")] == ["wings"]
 
 
 def find_names(text):
@@ -112,7 +113,7 @@ def test_what_a_function_finds(notes, within):
         given.append(text)
         return find_names(text)
 
-    made = notes.make_term_graph(extract=extract, within=within, filters=Filters(min_df=1))
+    made = notes.terms.make_graph(extract=extract, within=within, filters=Filters(min_df=1))
     assert {*names_of(made)} == {"flutter", "Flutter", "blunt body", "supersonic flow", "wake"}
     assert pair(made, "blunt body", "supersonic flow") == 1
     assert pair(made, "blunt body", "wake") == 1
@@ -120,10 +121,10 @@ def test_what_a_function_finds(notes, within):
     assert made.stored.settings.names == "a function"
     # It is not asked again.
     given.clear()
-    assert notes.related("a wake")[0].name == "blunt body"
+    assert notes.terms.near("a wake")[0].name == "blunt body"
     # One document is enough for a name.
-    assert names_of(notes.make_term_graph(extract=find_names)) == names_of(made)
-    few = notes.make_term_graph(extract=find_names, filters=Filters(min_df=3), within=within)
+    assert names_of(notes.terms.make_graph(extract=find_names)) == names_of(made)
+    few = notes.terms.make_graph(extract=find_names, filters=Filters(min_df=3), within=within)
     assert names_of(few) == ["supersonic flow"]
     assert given == []
 
@@ -150,56 +151,56 @@ def test_what_a_function_finds(notes, within):
 )
 def test_a_graph_that_cannot_be_made(notes, options, message):
     with pytest.raises(UsageError, match=message):
-        notes.make_term_graph(**options)
+        notes.terms.make_graph(**options)
     assert lw.open(notes.folder).snapshot.manifest.artifacts == ()
 
 
 def test_names_and_their_graphs(notes):
-    notes.make_term_graph(filters=ALL)
-    assert notes.make_term_graph(names=NAMES).stored.name == "names"
-    assert notes.term_graph().stored.name == "graph"
-    assert notes.term_graph("names").stored.name == "names"
-    assert notes.related("wing", graph="names")[0].name != notes.related("wing")[0].name
+    notes.terms.make_graph(filters=ALL)
+    assert notes.terms.make_graph(names=NAMES).stored.name == "names"
+    assert notes.terms.graph().stored.name == "graph"
+    assert notes.terms.graph("names").stored.name == "names"
+    assert notes.terms.near("wing", graph="names")[0].name != notes.terms.near("wing")[0].name
     with pytest.raises(UsageError, match="no term graph 'other'"):
-        notes.related("wing", graph="other")
+        notes.terms.near("wing", graph="other")
     # In place of one of the same name.
-    notes.make_term_graph(names=NAMES[:3], name="graph")
-    assert len(notes.term_graph()) == len(notes.term_graph("graph")) == 3
+    notes.terms.make_graph(names=NAMES[:3], name="graph")
+    assert len(notes.terms.graph()) == len(notes.terms.graph("graph")) == 3
 
 
 def test_graphs_are_listed_and_dropped(notes):
-    assert notes.term_graphs() == []
-    notes.fit("lsi(topics=3)", name="other")
-    notes.make_term_graph(filters=ALL)
-    notes.make_term_graph(extract=find_names)
-    assert notes.term_graphs() == ["graph", "names"]
-    notes.drop_term_graph("graph")
-    assert notes.term_graphs() == lw.open(notes.folder).term_graphs() == ["names"]
-    assert notes.term_graph().stored.name == "names"
+    assert notes.terms.graphs == []
+    notes.models.fit("lsi(topics=3)", name="other")
+    notes.terms.make_graph(filters=ALL)
+    notes.terms.make_graph(extract=find_names)
+    assert notes.terms.graphs == ["graph", "names"]
+    notes.terms.drop_graph("graph")
+    assert notes.terms.graphs == lw.open(notes.folder).terms.graphs == ["names"]
+    assert notes.terms.graph().stored.name == "names"
     for name in ("graph", "other"):
         with pytest.raises(UsageError, match=f"no term graph '{name}'"):
-            notes.drop_term_graph(name)
+            notes.terms.drop_graph(name)
     with pytest.raises(UsageError, match="Give its name"):
-        notes.drop_term_graph("")
+        notes.terms.drop_graph("")
     with pytest.raises(UsageError, match="name is a text, not None"):
-        notes.drop_term_graph(None)
-    assert notes.model("other").name == "other"
+        notes.terms.drop_graph(None)
+    assert notes.models["other"].name == "other"
 
 
 def test_a_graph_that_another_replaced(notes):
     """What is open still answers as before, whether it was asked or not, until it is refreshed."""
-    notes.make_term_graph(filters=ALL)
+    notes.terms.make_graph(filters=ALL)
     before, asked = lw.open(notes.folder), lw.open(notes.folder)
-    known = asked.related("wing")
-    notes.make_term_graph(names=NAMES, name="graph")
-    assert asked.related("wing") == known
-    assert before.related("wing") == known
+    known = asked.terms.near("wing")
+    notes.terms.make_graph(names=NAMES, name="graph")
+    assert asked.terms.near("wing") == known
+    assert before.terms.near("wing") == known
     before.refresh()
-    assert before.related("wing") == notes.related("wing") != known
+    assert before.terms.near("wing") == notes.terms.near("wing") != known
     late = lw.open(notes.folder)
-    before.drop_term_graph("graph")
+    before.terms.drop_graph("graph")
     before.add([{"id": "new", "text": "wing"}])
-    assert late.related("wing") == notes.related("wing")
+    assert late.terms.near("wing") == notes.terms.near("wing")
 
 
 def test_the_files_of_a_graph_that_was_replaced_or_dropped_are_gone(notes):
@@ -210,19 +211,19 @@ def test_the_files_of_a_graph_that_was_replaced_or_dropped_are_gone(notes):
         return {entry.file for entry in notes.snapshot.manifest.files()}
 
     documents = files()
-    notes.make_term_graph(filters=ALL)
-    notes.related("wing")
+    notes.terms.make_graph(filters=ALL)
+    notes.terms.near("wing")
     assert files() == named() != documents
-    notes.make_term_graph(filters=ALL, within="document")
+    notes.terms.make_graph(filters=ALL, within="document")
     assert files() == named()
-    notes.drop_term_graph("graph")
+    notes.terms.drop_graph("graph")
     assert files() == named() == documents
 
 
 def test_a_graph_in_the_hand_outlives_a_refresh(notes):
-    graph = notes.make_term_graph(filters=ALL)
-    known = lw.open(notes.folder).related("wing")
-    notes.drop_term_graph("graph")
+    graph = notes.terms.make_graph(filters=ALL)
+    known = lw.open(notes.folder).terms.near("wing")
+    notes.terms.drop_graph("graph")
     notes.delete("0")
     notes.merge()
     assert graph.nearest("wing") == known
@@ -238,10 +239,10 @@ def test_a_graph_is_kept_up(notes, kind):
         "words": {"names": NAMES},
         "extracted": {"extract": find_names, "filters": Filters(min_df=1)},
     }[kind]
-    notes.make_term_graph(**options)
+    notes.terms.make_graph(**options)
 
     def check(n_docs):
-        graph = notes.term_graph().stored
+        graph = notes.terms.graph().stored
         assert graph.missing() == []
         scratch = Stored(notes.snapshot, None, graph.nodes, graph.settings)
         assert as_plain(graph.counted) == as_plain(scratch.counted)
@@ -249,7 +250,7 @@ def test_a_graph_is_kept_up(notes, kind):
         # And as a collection that never had anything else.
         afresh = lw.index([*notes], to="afresh.lw", model=None, overwrite=True)
         if kind == "words":
-            made = afresh.make_term_graph(names=NAMES)
+            made = afresh.terms.make_graph(names=NAMES)
             assert as_plain(made.stored.counted) == as_plain(graph.counted)
 
     check(10)
@@ -266,52 +267,52 @@ def test_a_graph_is_kept_up(notes, kind):
 
 
 def test_models_and_graphs_are_kept_up_together(notes):
-    notes.fit("lsi(topics=3)")
-    notes.make_term_graph(filters=ALL)
+    notes.models.fit("lsi(topics=3)")
+    notes.terms.make_graph(filters=ALL)
     notes.add([{"id": "new", "text": "A wing in a wake of heat"}])
     notes.merge()
-    assert notes.term_graph().stored.missing() == []
+    assert notes.terms.graph().stored.missing() == []
     assert notes.like("0")[0].doc_id
     notes.snapshot.check()
 
 
 def test_a_graph_is_no_model_of_documents(notes):
-    notes.make_term_graph(filters=ALL)
+    notes.terms.make_graph(filters=ALL)
     with pytest.raises(UsageError, match="has no model; fit one with: likewise fit"):
-        notes.model()
+        notes.models[notes.models.default()]
     with pytest.raises(UsageError, match="'graph' is the name of a graph of terms"):
-        notes.fit("lsi(topics=3)", name="graph")
-    assert notes.ageing() == []
+        notes.models.fit("lsi(topics=3)", name="graph")
+    assert notes.models.drift() == []
     with pytest.raises(UsageError, match="has no model; fit one with: likewise fit"):
         notes.like("0")
-    notes.fit("lsi(topics=3)")
+    notes.models.fit("lsi(topics=3)")
     alone = [(a.doc_id, a.score) for a in notes.like("0")]
     # The graph made last is not the model fitted last.
-    notes.make_term_graph(filters=ALL, name="second")
-    assert notes.model().name == "lsi"
+    notes.terms.make_graph(filters=ALL, name="second")
+    assert notes.models[notes.models.default()].name == "lsi"
     assert [(a.doc_id, a.score) for a in notes.like("0")] == alone
     with pytest.raises(UsageError, match=r"no model 'second'.*there is lsi$"):
-        notes.model("second")
+        notes.models["second"]
     with pytest.raises(UsageError, match="no model 'graph'"):
-        notes.fit("span(of=graph)")
+        notes.models.fit("span(of=graph)")
     with pytest.raises(UsageError, match="'lsi' is the name of a model; give another name"):
-        notes.make_term_graph(filters=ALL, name="lsi")
+        notes.terms.make_graph(filters=ALL, name="lsi")
     notes.add([{"id": str(i), "text": f"new words{i} wing"} for i in range(100, 130)])
-    assert [one.model for one in notes.ageing()] == ["lsi"]
+    assert [one.model for one in notes.models.drift()] == ["lsi"]
     assert notes.info()["documents"] == 40
 
 
 def test_a_name_is_refused_before_fitting(notes, monkeypatch):
-    notes.make_term_graph(filters=ALL)
+    notes.terms.make_graph(filters=ALL)
     monkeypatch.setattr("likewise.models.fitting.fit_model", None)
     with pytest.raises(UsageError, match="'graph' is the name of a graph of terms"):
-        notes.fit("lsi(topics=3)", name="graph")
+        notes.models.fit("lsi(topics=3)", name="graph")
 
 
 def test_the_graph_is_made_where_there_is_none(notes):
-    assert notes.term_graphs() == []
-    assert notes.related("wing")
-    assert lw.open(notes.folder).term_graphs() == ["graph"]
+    assert notes.terms.graphs == []
+    assert notes.terms.near("wing")
+    assert lw.open(notes.folder).terms.graphs == ["graph"]
 
 
 def counted_once(notes, monkeypatch):
@@ -322,8 +323,8 @@ def counted_once(notes, monkeypatch):
         monkeypatch.setattr(
             module, "write_pairs", lambda *a, **o: counts.append(a) or count(*a, **o)
         )
-    found = [notes.related("wing"), notes.related("wing", kernel="diffusion")]
-    notes.predict_terms("flutter")
+    found = [notes.terms.near("wing"), notes.terms.near("wing", kernel="diffusion")]
+    notes.terms.predict("flutter")
     notes.search("wing", expand="graph")
     return found, len(counts)
 
@@ -331,14 +332,14 @@ def counted_once(notes, monkeypatch):
 def test_while_another_writes_it_is_not_kept(notes, monkeypatch):
     with Writer(notes.folder):
         with pytest.raises(LockedError):
-            notes.make_term_graph(wait=False)
+            store_graph(notes.snapshot, choose_nodes(notes.snapshot, ALL), name="g", wait=False)
         (found, _), counts = counted_once(notes, monkeypatch)
     # Once, not for each question.
     assert counts == 1
-    assert lw.open(notes.folder).term_graphs() == []
+    assert lw.open(notes.folder).terms.graphs == []
     notes.refresh()
-    assert notes.related("wing") == found
-    assert lw.open(notes.folder).term_graphs() == ["graph"]
+    assert notes.terms.near("wing") == found
+    assert lw.open(notes.folder).terms.graphs == ["graph"]
 
 
 def test_a_folder_that_cannot_be_written_to(notes, monkeypatch):
@@ -350,36 +351,39 @@ def test_a_folder_that_cannot_be_written_to(notes, monkeypatch):
     (found, _), counts = counted_once(notes, monkeypatch)
     assert found
     assert counts == 1
-    assert notes.term_graphs() == []
+    assert notes.terms.graphs == []
 
 
 # Asking
 
 
 def test_related_terms_in_python(notes):
-    notes.make_term_graph(filters=ALL)
-    found = notes.related("supersonic flow", 5, weights="counts", kernel="diffusion(variance=2)")
+    notes.terms.make_graph(filters=ALL)
+    found = notes.terms.near("supersonic flow", 5, weights="counts", kernel="diffusion(variance=2)")
     nearness = Nearness(weights="counts", kernel="diffusion(variance=2)")
-    assert found == notes.term_graph("", nearness).nearest("supersonic flow", 5)
+    assert found == notes.terms.graph(**asdict(nearness)).nearest("supersonic flow", 5)
     assert len(found) == 5
-    assert len(notes.related("flow", 1000)) < len(notes.term_graph())
-    assert notes.related("okapi") == []
+    assert len(notes.terms.near("flow", 1000)) < len(notes.terms.graph())
+    assert notes.terms.near("okapi") == []
     with pytest.raises(UsageError, match="has no term of 'yeti'"):
-        notes.related("yeti")
+        notes.terms.near("yeti")
     with pytest.raises(UsageError, match=r"no such option of nearness: depth; there are kernel,"):
-        notes.related("wing", depth=3, weights="counts")
+        notes.terms.near("wing", depth=3, weights="counts")
     with pytest.raises(UsageError, match="sets is one of"):
-        notes.distance("wing", "tail", sets="x")
+        notes.terms.distance("wing", "tail", sets="x")
 
 
 def test_distance_in_python(notes):
-    notes.make_term_graph(filters=ALL)
-    there, back = notes.distance("wing flutter", "heat"), notes.distance("heat", "wing flutter")
+    notes.terms.make_graph(filters=ALL)
+    there, back = (
+        notes.terms.distance("wing flutter", "heat"),
+        notes.terms.distance("heat", "wing flutter"),
+    )
     assert (there.distance, there.similarity) == (back.distance, back.similarity)
-    assert there.distance > notes.distance("wing flutter", "flutter").distance > 0
-    assert notes.distance("wing", "Wings").distance == 0
-    near = notes.distance("wing", "heat", laplacian="combinatorial", sets="collapse")
-    assert near.distance != notes.distance("wing", "heat").distance
+    assert there.distance > notes.terms.distance("wing flutter", "flutter").distance > 0
+    assert notes.terms.distance("wing", "Wings").distance == 0
+    near = notes.terms.distance("wing", "heat", laplacian="combinatorial", sets="collapse")
+    assert near.distance != notes.terms.distance("wing", "heat").distance
 
 
 def by_hand(notes, graph, text, own=-1, voters=VOTERS):
@@ -398,15 +402,15 @@ def by_hand(notes, graph, text, own=-1, voters=VOTERS):
 
 
 @pytest.mark.parametrize("kind", ["terms", "names"])
-@pytest.mark.parametrize("which", [{"text": "flutter of a hinge"}, {"doc_id": "1"}])
+@pytest.mark.parametrize("which", [{"text": "flutter of a hinge"}, {"id": "1"}])
 def test_predicted_terms_are_what_others_vote_for(notes, kind, which):
     options = {"names": NAMES} if kind == "names" else {"filters": ALL}
-    graph = notes.make_term_graph(**options)
-    own = notes.snapshot.find_doc(which["doc_id"]) if "doc_id" in which else -1
+    graph = notes.terms.make_graph(**options)
+    own = notes.snapshot.find_doc(which["id"]) if "id" in which else -1
     text = which.get("text") or NOTES[1]
     votes, by = by_hand(notes, graph, text, own)
     names = names_of(graph)
-    every = notes.predict_terms(**which, k=1000, known=True, by="likely")
+    every = notes.terms.predict(**which, k=1000, known=True, by="likely")
     assert all(one.score == one.share for one in every)
     assert sum(one.score for one in every) == pytest.approx(1)
     assert [one.score for one in every] == sorted((one.score for one in every), reverse=True)
@@ -419,21 +423,21 @@ def test_predicted_terms_are_what_others_vote_for(notes, kind, which):
         parts = sum(part for _, part in one.documents)
         assert parts == pytest.approx(voted, abs=1e-12) or len(by[node]) > 3
         # A document does not speak for itself.
-        assert which.get("doc_id") not in [doc for doc, _ in one.documents]
+        assert which.get("id") not in [doc for doc, _ in one.documents]
     # Without those that it mentions.
     mentioned = {names[node] for node in graph.stored.nodes.find(notes.snapshot, text)}
     assert mentioned
-    rest = notes.predict_terms(**which, k=1000, by="likely")
+    rest = notes.terms.predict(**which, k=1000, by="likely")
     assert rest == [one for one in every if one.name not in mentioned]
-    assert notes.predict_terms(**which, k=2, by="likely") == rest[:2]
+    assert notes.terms.predict(**which, k=2, by="likely") == rest[:2]
 
 
 @pytest.mark.parametrize("kind", ["terms", "names"])
 def test_telling_terms_are_those_above_their_usual_share(notes, kind):
-    graph = notes.make_term_graph(**{"names": NAMES} if kind == "names" else {"filters": ALL})
+    graph = notes.terms.make_graph(**{"names": NAMES} if kind == "names" else {"filters": ALL})
     text = "flutter of a hinge"
-    likely = {one.name: one for one in notes.predict_terms(text, k=1000, known=True, by="likely")}
-    telling = notes.predict_terms(text, k=1000, known=True, by="telling")
+    likely = {one.name: one for one in notes.terms.predict(text, k=1000, known=True, by="likely")}
+    telling = notes.terms.predict(text, k=1000, known=True, by="telling")
     usual = dict(zip(names_of(graph), graph.stored.counted.doc_freqs.tolist(), strict=True))
     total = sum(usual.values())
     expected = {
@@ -449,32 +453,32 @@ def test_telling_terms_are_those_above_their_usual_share(notes, kind):
     assert telling
     assert kind == "names" or len(telling) < len(likely)
     # Of words telling ones are given, of names likely ones.
-    usually = notes.predict_terms(text, k=1000, known=True)
+    usually = notes.terms.predict(text, k=1000, known=True)
     assert usually == (telling if kind == "terms" else [*likely.values()])
     mentioned = {names_of(graph)[i] for i in graph.stored.nodes.find(notes.snapshot, text)}
-    rest = notes.predict_terms(text, k=3, by="telling")
+    rest = notes.terms.predict(text, k=3, by="telling")
     assert rest == [one for one in telling if one.name not in mentioned][:3]
 
 
 @pytest.mark.parametrize(
     ("ask", "message"),
     [
-        (lambda c: c.related(["x"]), r"text is a text, not \['x'\] \(list\)"),
-        (lambda c: c.related("wing", 2.5), r"k is a whole number, not 2.5 \(float\)"),
-        (lambda c: c.related("wing", True), r"k is a whole number, not True \(bool\)"),
-        (lambda c: c.related("wing", -1), "k must be 0 or more, not -1"),
-        (lambda c: c.related("wing", graph=3), "name is a text, not 3"),
-        (lambda c: c.related("wing", least=1.5), "least is a whole number, not 1.5"),
-        (lambda c: c.related("wing", least=0), "at least 1, not 0"),
-        (lambda c: c.related("wing", kernel=5), "kernel is a text, not 5"),
-        (lambda c: c.related("wing", damping="x"), "damping is a number, not 'x'"),
-        (lambda c: c.distance(1, 2), r"a is a text, not 1 \(int\)"),
-        (lambda c: c.distance("wing", b"wing"), "b is a text, not b'wing'"),
-        (lambda c: c.predict_terms(5), r"text is a text, not 5 \(int\)"),
-        (lambda c: c.predict_terms(doc_id=5), "doc_id is a text, not 5"),
-        (lambda c: c.predict_terms("wing", k="3"), "k is a whole number, not '3'"),
-        (lambda c: c.predict_terms("wing", voters=0.5), "voters is a whole number, not 0.5"),
-        (lambda c: c.predict_terms("wing", by="share"), "by likely or telling, not 'share'"),
+        (lambda c: c.terms.near(["x"]), r"text is a text, not \['x'\] \(list\)"),
+        (lambda c: c.terms.near("wing", 2.5), r"k is a whole number, not 2.5 \(float\)"),
+        (lambda c: c.terms.near("wing", True), r"k is a whole number, not True \(bool\)"),
+        (lambda c: c.terms.near("wing", -1), "k must be 0 or more, not -1"),
+        (lambda c: c.terms.near("wing", graph=3), "name is a text, not 3"),
+        (lambda c: c.terms.near("wing", least=1.5), "least is a whole number, not 1.5"),
+        (lambda c: c.terms.near("wing", least=0), "at least 1, not 0"),
+        (lambda c: c.terms.near("wing", kernel=5), "kernel is a text, not 5"),
+        (lambda c: c.terms.near("wing", damping="x"), "damping is a number, not 'x'"),
+        (lambda c: c.terms.distance(1, 2), r"a is a text, not 1 \(int\)"),
+        (lambda c: c.terms.distance("wing", b"wing"), "b is a text, not b'wing'"),
+        (lambda c: c.terms.predict(5), r"text is a text, not 5 \(int\)"),
+        (lambda c: c.terms.predict(id=5), "id is a text, not 5"),
+        (lambda c: c.terms.predict("wing", k="3"), "k is a whole number, not '3'"),
+        (lambda c: c.terms.predict("wing", voters=0.5), "voters is a whole number, not 0.5"),
+        (lambda c: c.terms.predict("wing", by="share"), "by likely or telling, not 'share'"),
         (lambda c: Filters(size=2.5), "size is a number of terms .* not 2.5"),
         (lambda c: Filters(min_df="3"), "min_df is a number of documents, at least 1, not '3'"),
         (lambda c: Filters(max_df="1"), "max_df is a share .* not '1'"),
@@ -486,27 +490,27 @@ def test_what_is_of_the_wrong_kind_is_said(notes, ask, message):
 
 
 def test_numbers_of_numpy_will_do(notes):
-    made = notes.make_term_graph(filters=Filters(np.int64(1), np.float32(1), np.int32(5)))
+    made = notes.terms.make_graph(filters=Filters(np.int64(1), np.float32(1), np.int32(5)))
     assert len(made) == 5
-    assert len(notes.related(notes.term_graph().names([0])[0], np.int64(2))) == 2
+    assert len(notes.terms.near(notes.terms.graph().names([0])[0], np.int64(2))) == 2
 
 
 def test_how_many_vote(notes):
-    graph = notes.make_term_graph(filters=ALL)
+    graph = notes.terms.make_graph(filters=ALL)
     votes, by = by_hand(notes, graph, NOTES[1], own=1, voters=2)
-    found = notes.predict_terms(doc_id="1", voters=2, k=1000, known=True, by="likely")
+    found = notes.terms.predict(id="1", voters=2, k=1000, known=True, by="likely")
     voted = {one.name: one.score - one.stepped for one in found if one.documents}
     names = names_of(graph)
     assert voted == pytest.approx({names[node]: 0.75 * votes[node] for node in by})
 
 
 def test_nothing_to_predict_from(notes):
-    notes.make_term_graph(filters=ALL)
-    assert notes.predict_terms("yeti") == []
-    assert notes.predict_terms("the of") == []
-    assert notes.predict_terms(doc_id="9") == []
-    for wrong in ({}, {"text": "wing", "doc_id": "1"}):
+    notes.terms.make_graph(filters=ALL)
+    assert notes.terms.predict("yeti") == []
+    assert notes.terms.predict("the of") == []
+    assert notes.terms.predict(id="9") == []
+    for wrong in ({}, {"text": "wing", "id": "1"}):
         with pytest.raises(UsageError, match="a text or the id of a document, one of them"):
-            notes.predict_terms(**wrong)
+            notes.terms.predict(**wrong)
     with pytest.raises(UsageError, match="no document '77'"):
-        notes.predict_terms(doc_id="77")
+        notes.terms.predict(id="77")

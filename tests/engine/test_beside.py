@@ -21,11 +21,11 @@ CHANGES = {
     "replace": lambda c: c.add([made("d1", 98)], replace=True, resources=ONE),
     "delete": lambda c: c.delete(["d0", "d5"]),
     "merge": lambda c: (c.delete("d2"), c.merge(resources=ONE)),
-    "fit": lambda c: c.fit("lsi(topics=2)", threads=1),
-    "fit another": lambda c: c.fit_vectors("vector", threads=1),
-    "drop": lambda c: (c.drop_model("lsi"), c.drop_model("klsa")),
-    "graph": lambda c: c.make_term_graph(within="document", threads=1),
-    "drop graph": lambda c: c.drop_term_graph("graph"),
+    "fit": lambda c: c.models.fit("lsi(topics=2)", threads=1),
+    "fit another": lambda c: c.models.fit(vectors="vector", threads=1),
+    "drop": lambda c: (c.models.drop("lsi"), c.models.drop("klsa")),
+    "graph": lambda c: c.terms.make_graph(within="document", threads=1),
+    "drop graph": lambda c: c.terms.drop_graph("graph"),
     "tune": lambda c: c.tune(c.judgements(same="theme"), model="lsi"),
     "overwrite": lambda c: lw.index([made("d1", 5)], to=c.folder, overwrite=True, model=None),
 }
@@ -37,7 +37,7 @@ def kept(tmp_path_factory):
     folder = tmp_path_factory.mktemp("beside") / "collection"
     begin(folder)
     with lw.open(folder) as c:
-        c.make_term_graph(threads=1)
+        c.terms.make_graph(threads=1)
         return folder, ask(c, 1)
 
 
@@ -104,7 +104,7 @@ def test_what_is_closed_is_let_go(folder):
 def test_a_dropped_model_is_missed_after_a_refresh(folder):
     with lw.open(folder) as old, lw.open(folder) as other:
         old.like("d1")
-        other.drop_model("lsi")
+        other.models.drop("lsi")
         old.like("d1", method="halves(model=lsi)")
         old.refresh()
         with pytest.raises(UsageError, match="has no model"):
@@ -120,7 +120,7 @@ def test_an_index_leaves_one_generation(tmp_path):
 def test_weights_of_a_model_that_was_fitted_again_meanwhile_are_not_stored(folder):
     with lw.open(folder) as c, lw.open(folder) as other:
         judged = c.judgements(same="theme")
-        other.fit("lsi(topics=2)", threads=1)
+        other.models.fit("lsi(topics=2)", threads=1)
         with pytest.raises(CollectionError, match="lsi was fitted again in the meantime"):
             c.tune(judged, model="lsi")
         other.refresh()

@@ -77,34 +77,34 @@ def delete(c, n):
 
 def drop(c, name):
     if name in c.info()["models"] + c.info()["kernels"]:
-        c.drop_model(name)
+        c.models.drop(name)
 
 
 CHANGES = [
     add,
-    lambda c, n: c.make_term_graph(threads=1),
-    lambda c, n: c.fit("lda(topics=3,sweeps=3,samples=1)", threads=1),
+    lambda c, n: c.terms.make_graph(threads=1),
+    lambda c, n: c.models.fit("lda(topics=3,sweeps=3,samples=1)", threads=1),
     delete,
-    lambda c, n: c.fit_vectors("vector", threads=1),
+    lambda c, n: c.models.fit(vectors="vector", threads=1),
     replace,
     lambda c, n: c.merge(resources=ONE),
     lambda c, n: c.tune(c.judgements(same="theme"), model="lsi"),
     add,
     lambda c, n: drop(c, "lda"),
-    lambda c, n: c.fit("lsi(topics=5)", threads=1),
-    lambda c, n: c.make_term_graph(names=["heat transfer", "wing", "okapi"], threads=1),
+    lambda c, n: c.models.fit("lsi(topics=5)", threads=1),
+    lambda c, n: c.terms.make_graph(names=["heat transfer", "wing", "okapi"], threads=1),
     delete,
-    lambda c, n: c.fit("klsa(axes=3)", threads=1),
-    lambda c, n: c.make_term_graph(filters=Filters(2, 0.5), within="document", threads=1),
+    lambda c, n: c.models.fit("klsa(axes=3)", threads=1),
+    lambda c, n: c.terms.make_graph(filters=Filters(2, 0.5), within="document", threads=1),
     add,
-    lambda c, n: c.drop_term_graph("names"),
+    lambda c, n: c.terms.drop_graph("names"),
     lambda c, n: c.merge(resources=ONE),
     lambda c, n: drop(c, "klsa"),
     replace,
     lambda c, n: drop(c, "vectors"),
-    lambda c, n: c.fit_kernel(features="vector", axes=2, name="klsa", threads=1),
-    lambda c, n: c.use_model("lsi"),
-    lambda c, n: c.drop_term_graph("graph"),
+    lambda c, n: c.models.fit("klsa(axes=2)", vectors="vector", name="klsa", threads=1),
+    lambda c, n: c.models.use("lsi"),
+    lambda c, n: c.terms.drop_graph("graph"),
 ]
 
 
@@ -138,17 +138,17 @@ def ask(c, seed):
     for name in info["models"]:
         put(f"like {name}", c.like(doc_id, k=5, method=f"halves(model={name})"))
         put(f"like text {name}", c.like(text=query, k=5, method=f"halves(model={name})"))
-        put(f"neighbours {name}", c.neighbours(doc_id, k=4, near=f"near(model={name})"))
+        put(f"neighbours {name}", c.like(doc_id, k=4, method=f"near(model={name})"))
     if info["models"]:
         put("reasons", c.like(doc_id, k=2, explain=True))
     if "lda" in info["models"]:
-        out["decompose"] = str(c.decompose(doc_id, model="lda").topics.tolist())
+        out["decompose"] = str(c.models.transform(doc_id, model="lda").topics.tolist())
     for name in info["kernels"]:
         put(f"smooth {name}", c.search(query, k=5, method="bm25", smooth=f"klsa(model={name})"))
     for name in info["graphs"]:
-        near = c.related(f"{query} wing heat", 4, graph=name)
+        near = c.terms.near(f"{query} wing heat", 4, graph=name)
         out[f"related {name}"] = [str(one) for one in near]
-        predicted = c.predict_terms(doc_id=doc_id, k=3, graph=name)
+        predicted = c.terms.predict(id=doc_id, k=3, graph=name)
         out[f"predict {name}"] = [[one.name, one.score] for one in predicted]
     document = c[doc_id]
     out["show"] = [document.id, document.title, document.text, document.fields]

@@ -6,7 +6,6 @@ from collections.abc import Iterable, Sequence
 from itertools import chain
 from typing import TYPE_CHECKING
 
-from likewise.app.progress import OutOf, Progress
 from likewise.errors import UsageError
 from likewise.evaluate.risk import DEPTHS, MEASURES, SHARES, Curve, Point, Ruler, check_shares
 from likewise.evaluate.risk_table import RiskTable, compare_risk
@@ -16,7 +15,9 @@ from likewise.stages.stage import Result
 if TYPE_CHECKING:
     from ir_measures import Measure
 
-    from likewise.app.asking import Asking, Method
+    from likewise.derived.kind import Progress
+    from likewise.engine.collection import Collection
+    from likewise.engine.pipeline import Method
     from likewise.expand.expander import Expander
     from likewise.records import Query
 
@@ -25,7 +26,7 @@ _BATCH = 128
 
 
 def risk_of(
-    collection: Asking,
+    collection: Collection,
     queries: Iterable[Query],
     qrels: Qrels,
     expanders: Sequence[str | Expander],
@@ -44,6 +45,7 @@ def risk_of(
 
     `against` are pairs of an expander and another that it is compared with directly. `depths` are
     those of R-Loss: 1000 and 100, as far as k goes. Judged queries that are not asked do not count.
+    `progress` is told of queries, `n_runs` times as many as are asked.
     """
     asked = list(queries)
     judged = asked_qrels(asked, qrels)
@@ -52,16 +54,14 @@ def risk_of(
     ways, pairs = _ways(expanders, against)
     # A method that cannot be expanded is refused before any query is asked.
     collection.pipeline(method, expand=ways[0])
-    total = 1 + sum(len(at) + (how not in map(how.at, at)) for how in ways)
-    progress = progress or Progress("risk", unit="queries", quiet=True)
-    measured = OutOf(total * len(asked), progress)
 
     def ask(how: Expander | None) -> Run:
         pipeline = collection.pipeline(method, k=k, expand=how or "none", threads=threads)
 
         def answer(start: int) -> list[Result]:
             results = pipeline(asked[start : start + _BATCH])
-            progress.advance(len(results), measured=measured)
+            if progress is not None:
+                progress(len(results))
             return results
 
         batches = map(answer, range(0, len(asked), _BATCH))
@@ -93,6 +93,16 @@ def risk_of(
         curves=curves,
         pairs=[(runs[how], runs[other]) for how, other in pairs],
     )
+
+
+def n_runs(
+    expanders: Sequence[str | Expander],
+    against: Sequence[tuple[str | Expander, str | Expander]],
+    shares: Sequence[float],
+) -> int:
+    """Count the runs that `risk_of` makes: one without expansion, and of each expander."""
+    ways, _ = _ways(expanders, against)
+    return 1 + sum(len(shares) + (how not in map(how.at, shares)) for how in ways)
 
 
 def asked_qrels(queries: Sequence[Query], qrels: Qrels) -> Qrels:

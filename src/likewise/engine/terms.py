@@ -1,4 +1,4 @@
-"""The collection as what knows its terms: which are related, how near, which to expect."""
+"""The terms of a collection: which are related, how near, which to expect, and their graphs."""
 
 from __future__ import annotations
 
@@ -11,19 +11,23 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from likewise.app.liking import Liking
-from likewise.app.opened import of_one_state
 from likewise.collection.build import content
+from likewise.engine.state import State, of_one_state
 from likewise.errors import LockedError, StorageError, UsageError
-from likewise.retrieve.models import TFIDF
-from likewise.retrieve.words import retriever_of
+from likewise.records import EMPTY, Query
+from likewise.retrieve.models import BM25, TFIDF, Model, read_model
+from likewise.retrieve.words import retriever_of, terms_of
 
 if TYPE_CHECKING:
+    from numpy.typing import ArrayLike
+
     from likewise.derived.kind import Progress
+    from likewise.expand.perturb import Perturbed, Strategy
     from likewise.terms.extracting import Extractor
     from likewise.terms.nearness import Nearness
-    from likewise.terms.nodes import Filters
+    from likewise.terms.nodes import Filters, Nodes
     from likewise.terms.related import Between, Related, TermGraph
+    from likewise.terms.stored import GraphSettings
 
 # What graphs are called that were given no name: those of names do not replace those of words.
 GRAPH, NAMES = "graph", "names"
@@ -48,11 +52,17 @@ class Predicted(NamedTuple):
     stepped: float
 
 
-class Relating(Liking):
+class Terms:
     """Answers with terms."""
 
+    def __init__(self, state: State) -> None:
+        self._state = state
+
+    def __repr__(self) -> str:
+        return f"<Terms of {str(self._state.folder)!r}: graphs {', '.join(self.graphs) or 'none'}>"
+
     @of_one_state
-    def make_term_graph(
+    def make_graph(
         self,
         *,
         filters: Filters | None = None,
@@ -64,7 +74,6 @@ class Relating(Liking):
         origin: str = "",
         threads: int = 0,
         progress: Progress | None = None,
-        wait: bool = True,
     ) -> TermGraph:
         """Make a graph of terms that are said together, and store it with the collection.
 
@@ -75,12 +84,11 @@ class Relating(Liking):
         counted `within` a sentence or document. Without a `name` it is "graph", or "names" where
         nodes are names, in place of one that is called so. `origin` says in messages where names
         come from; `progress` is told of documents. Others may write while it is counted, and are
-        waited for at the end; without `wait` it is an error where one does.
+        waited for at the end.
         """
-        from likewise.terms.catalogue import check_graph_name, store_graph
+        from likewise.terms.catalogue import check_graph_name
         from likewise.terms.extracting import extract_nodes
         from likewise.terms.nodes import Filters, choose_nodes, read_names, usual_filters
-        from likewise.terms.opening import open_graph
         from likewise.terms.stored import GraphSettings
 
         if names is not None and extract is not None:
@@ -93,89 +101,113 @@ class Relating(Liking):
         check_counts(threads=threads)
         threads = threads or os.cpu_count() or 1
         name = name or (GRAPH if names is None and extract is None else NAMES)
-        self.refresh()
+        self._state.refresh()
         # Not after an extractor has read all texts.
-        check_graph_name(self._snapshot.manifest, name)
+        check_graph_name(self._state.snapshot.manifest, name)
         rule = filters or (
-            usual_filters(self._snapshot.n_docs) if extract is None else Filters(1, 1.0)
+            usual_filters(self._state.snapshot.n_docs) if extract is None else Filters(1, 1.0)
         )
         if names is not None:
-            nodes = read_names(self._snapshot, names, exact=exact)
+            nodes = read_names(self._state.snapshot, names, exact=exact)
             origin = origin or "a list"
         elif extract is not None:
-            nodes = extract_nodes(self._snapshot, extract, within=within, min_df=rule.min_df)
+            nodes = extract_nodes(self._state.snapshot, extract, within=within, min_df=rule.min_df)
             origin = origin or "a function"
         else:
-            nodes, origin = choose_nodes(self._snapshot, rule), ""
+            nodes, origin = choose_nodes(self._state.snapshot, rule), ""
+        return self._store(nodes, GraphSettings(within, rule, origin), name, threads, progress)
+
+    @of_one_state
+    def graph(
+        self, /, name: str = "", *, progress: Progress | None = None, **nearness: Any
+    ) -> TermGraph:
+        """Open a graph of terms; without a name the one called "graph", else the one made last.
+
+        Where there is none yet, one of terms by sentences is made, and stored if that can be.
+        Options are those of `terms.nearness.Nearness`: `kernel="diffusion"`, `weights="counts"`, …
+        """
+        from likewise.terms.nodes import choose_nodes, usual_filters
+        from likewise.terms.opening import has_graph, is_open, open_graph
+        from likewise.terms.stored import GraphSettings
+
+        check_texts(name=name)
+        asked = _nearness(nearness)
+        threads = os.cpu_count() or 1
+        # A model of documents may be called so.
+        taken = any(one.name == GRAPH for one in self._state.snapshot.manifest.artifacts)
+        if not (name or taken or has_graph(self._state.snapshot) or is_open(self._state.snapshot)):
+            # Another process may be writing, or the folder may be read-only: then it is not kept.
+            with suppress(LockedError, StorageError):
+                self._state.refresh()
+                usual = usual_filters(self._state.snapshot.n_docs)
+                nodes = choose_nodes(self._state.snapshot, usual)
+                settings = GraphSettings(filters=usual)
+                self._store(nodes, settings, GRAPH, threads, progress, wait=False)
+        return open_graph(self._state.snapshot, name, asked, threads=threads)
+
+    def _store(
+        self,
+        nodes: Nodes,
+        settings: GraphSettings,
+        name: str,
+        threads: int,
+        progress: Progress | None,
+        *,
+        wait: bool = True,
+    ) -> TermGraph:
+        """Count the pairs of a graph and store it; without `wait` not while another writes."""
+        from likewise.terms.catalogue import store_graph
+        from likewise.terms.opening import open_graph
+
         store_graph(
-            self._snapshot,
+            self._state.snapshot,
             nodes,
-            GraphSettings(within, rule, origin),
+            settings,
             name=name,
             threads=threads,
             progress=progress,
             wait=wait,
         )
-        self._changed()
-        return open_graph(self._snapshot, name, threads=threads)
+        self._state.changed()
+        return open_graph(self._state.snapshot, name, threads=threads)
 
-    @of_one_state
-    def term_graph(
-        self, name: str = "", nearness: Nearness | None = None, *, progress: Progress | None = None
-    ) -> TermGraph:
-        """Open a graph of terms; without a name the one called "graph", else the one made last.
-
-        Where there is none yet, one of terms by sentences is made, and stored if that can be.
-        """
-        from likewise.terms.nearness import Nearness
-        from likewise.terms.opening import has_graph, is_open, open_graph
-
-        check_texts(name=name)
-        # A model of documents may be called so.
-        taken = any(one.name == GRAPH for one in self._snapshot.manifest.artifacts)
-        if not (name or taken or has_graph(self._snapshot) or is_open(self._snapshot)):
-            # Another process may be writing, or the folder may be read-only: then it is not kept.
-            with suppress(LockedError, StorageError):
-                self.make_term_graph(progress=progress, wait=False)
-        threads = os.cpu_count() or 1
-        return open_graph(self._snapshot, name, nearness or Nearness(), threads=threads)
-
-    def term_graphs(self) -> list[str]:
-        """List the graphs of terms that are stored with the collection, by name."""
+    @property
+    def graphs(self) -> list[str]:
+        """The names of the graphs that are stored with the collection."""
         from likewise.terms.catalogue import stored_graphs
 
-        return stored_graphs(self._snapshot.manifest)
+        return stored_graphs(self._state.snapshot.manifest)
 
-    def drop_term_graph(self, name: str) -> None:
+    def drop_graph(self, name: str) -> None:
         """Remove a graph of terms from the collection."""
         from likewise.terms.catalogue import drop_graph
 
         check_texts(name=name)
         if not name:
             raise UsageError("which graph is to be removed? Give its name")
-        drop_graph(self.folder, name)
-        self._changed()
+        drop_graph(self._state.folder, name)
+        self._state.changed()
 
-    def related(self, text: str, k: int = 20, *, graph: str = "", **nearness: Any) -> list[Related]:
+    def near(self, text: str, k: int = 20, *, graph: str = "", **nearness: Any) -> list[Related]:
         """Give the terms nearest to those that a text mentions, and what brings them near.
 
-        Options are those of `terms.nearness.Nearness`: `kernel="diffusion"`, `weights="counts"`, …
+        Options are those of `graph`.
         """
         check_texts(text=text)
         check_counts(k=k)
-        return self.term_graph(graph, _nearness(nearness)).nearest(text, k)
+        return self.graph(graph, **nearness).nearest(text, k)
 
     def distance(self, a: str, b: str, *, graph: str = "", **nearness: Any) -> Between:
-        """Tell how near two texts are by the terms that they mention; options as in `related`."""
+        """Tell how near two texts are by the terms that they mention; options as in `graph`."""
         check_texts(a=a, b=b)
-        return self.term_graph(graph, _nearness(nearness)).between(a, b)
+        return self.graph(graph, **nearness).between(a, b)
 
     @of_one_state
-    def predict_terms(
+    def predict(
         self,
         text: str = "",
         *,
-        doc_id: str = "",
+        id: str = "",
         k: int = 20,
         graph: str = "",
         known: bool = False,
@@ -192,17 +224,17 @@ class Relating(Liking):
         from likewise.terms.nodes import TERMS
         from likewise.terms.predict import BY, LIKELY, TELLING, VOTERS, predict
 
-        check_texts(text=text, doc_id=doc_id, by=by)
-        if bool(text) == bool(doc_id):
+        check_texts(text=text, id=id, by=by)
+        if bool(text) == bool(id):
             raise UsageError("give a text or the id of a document, one of them")
         check_counts(k=k, voters=voters)
         if by not in ("", *BY):
             raise UsageError(f"terms are ranked by {' or '.join(BY)}, not {by!r}")
-        opened = self.term_graph(graph)
+        opened = self.graph(graph)
         by = by or (TELLING if opened.stored.nodes.kind == TERMS else LIKELY)
-        snapshot = self._snapshot
-        own = snapshot.find_doc(doc_id) if doc_id else -1
-        text = content(snapshot.document(own)) if doc_id else text
+        snapshot = self._state.snapshot
+        own = snapshot.find_doc(id) if id else -1
+        text = content(snapshot.document(own)) if id else text
         retriever = retriever_of(snapshot, _VOTING)
         [ranking] = retriever.rank([snapshot.analyzer.counts(text)], k=(voters or VOTERS) + 1)
         others = np.flatnonzero(ranking.docs != own)[: voters or VOTERS]
@@ -221,6 +253,26 @@ class Relating(Liking):
             score, share = float(scores[node]), float(found.scores[node])
             out.append(Predicted(name, score, share, voted, share - float(found.voted[node])))
         return out
+
+    @of_one_state
+    def perturb(
+        self,
+        query: str | Query,
+        strategy: str | Strategy | ArrayLike = "loo",
+        *,
+        docs: int = 50,
+        method: str | Model = BM25(),
+    ) -> Perturbed:
+        """Ask a query again with its terms weighed otherwise: which words move together?"""
+        from likewise.expand.expander import Asked, Setting
+        from likewise.expand.perturb import perturb
+
+        snapshot = self._state.snapshot
+        model = read_model(method) if isinstance(method, str) else method
+        terms = terms_of(Query("1", query) if isinstance(query, str) else query, snapshot)
+        setting = Setting(retriever_of(snapshot, model))
+        [found] = perturb([Asked(terms, EMPTY)], setting, strategy, docs=docs)
+        return found
 
 
 def check_texts(**given: object) -> None:

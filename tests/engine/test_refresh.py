@@ -9,10 +9,11 @@ import weakref
 import pytest
 
 import likewise as lw
-from likewise.app.library import Collection
 from likewise.collection.segment import Segment
 from likewise.collection.snapshot import open_snapshot
 from likewise.derived.store import Derived, derived_of
+from likewise.engine.collection import Collection
+from likewise.engine.state import State
 from likewise.records import Query
 
 from .stressing import ONE, THEMES, made
@@ -27,12 +28,12 @@ ASKED = {
     "graph": lambda c: c.search(QUERY, k=3, expand="graph"),
     "run": lambda c: dict(c.run([Query("1", QUERY)], k=3, method="bm25", threads=1)),
     "like": lambda c: c.like("d1", k=3, explain=True),
-    "neighbours": lambda c: c.neighbours("d1", k=3, explain=True),
+    "neighbours": lambda c: c.like("d1", k=3, explain=True, method="near"),
     "show": lambda c: c["d1"],
-    "related": lambda c: c.related(QUERY, 3),
-    "predicted": lambda c: c.predict_terms(doc_id="d1", k=3),
-    "decomposed": lambda c: c.decompose("d1").topics.tolist(),
-    "text decomposed": lambda c: c.decompose_text(QUERY),
+    "related": lambda c: c.terms.near(QUERY, 3),
+    "predicted": lambda c: c.terms.predict(id="d1", k=3),
+    "decomposed": lambda c: c.models.transform("d1").topics.tolist(),
+    "text decomposed": lambda c: c.models.decompose(text=QUERY),
     "info": lambda c: {**c.info(), "generation": 0, "folder": "", "older_generations": []},
 }
 
@@ -46,7 +47,7 @@ def states(tmp_path_factory):
         documents = [made(f"d{i}", 100 * turn + i) for i in range(24)][::turn]
         lw.index(documents[3:], to=folder, model="lsi(topics=3)", smooth="klsa(axes=3)")
         with lw.open(folder) as c:
-            c.make_term_graph(threads=1)
+            c.terms.make_graph(threads=1)
             c.add(documents[:3], resources=ONE)
         folders.append(folder)
     return folders
@@ -68,7 +69,7 @@ def elsewhere(act):
     assert not failed, failed
 
 
-class Stepped(Collection):
+class Stepped(State):
     """Refreshed by another thread when its state is looked at for the n-th time."""
 
     looks = 0
@@ -77,7 +78,7 @@ class Stepped(Collection):
 
     def __getattribute__(self, name):
         whole = type(self).whole
-        if whole is not None and name in ("_snapshot", "_shown"):
+        if whole is not None and name in ("snapshot", "_shown"):
             Stepped.looks += 1
             if Stepped.looks == Stepped.at:
                 Stepped.whole = None
@@ -92,10 +93,10 @@ def stepped(states, monkeypatch):
     def ask(asked, at):
         turn = iter(states)
         monkeypatch.setattr(
-            "likewise.app.opened.open_snapshot",
+            "likewise.engine.state.open_snapshot",
             lambda folder, before=None: open_snapshot(next(turn)),
         )
-        c = Stepped(states[0])
+        c = Collection(Stepped(open_snapshot(next(turn))))
         Stepped.looks, Stepped.at, Stepped.whole = 0, at, c
         try:
             answer = repr(ASKED[asked](c))
@@ -164,10 +165,10 @@ def test_of_two_threads_that_refresh_one_waits(states, monkeypatch):
     waiting = []
 
     def opened(folder, before):
-        waiting.append(c._refreshing.locked())
+        waiting.append(c._state._refreshing.locked())
         return open_snapshot(folder, before)
 
-    monkeypatch.setattr("likewise.app.opened.open_snapshot", opened)
+    monkeypatch.setattr("likewise.engine.state.open_snapshot", opened)
     c.refresh()
     assert waiting == [True]
 
@@ -177,7 +178,7 @@ def test_a_state_goes_with_the_last_who_asks_it(states):
     gc.disable()
     try:
         c = lw.open(states[0])
-        asked = c._held()
+        asked = Collection(c._state.held())
         asked.like("d1")
         snapshot = weakref.ref(c.snapshot)
         c.refresh()
@@ -194,4 +195,4 @@ def test_a_graph_that_is_made_for_a_question_is_shown_by_all(tmp_path):
     lw.index(documents, to=tmp_path / "c", model=None)
     with lw.open(tmp_path / "c") as c:
         assert c.search(THEMES["heat"], k=3, expand="graph", filter="year>=1900")
-        assert c.term_graphs() == ["graph"]
+        assert c.terms.graphs == ["graph"]

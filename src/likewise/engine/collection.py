@@ -1,0 +1,373 @@
+"""A collection of documents: searched, compared, changed, measured; models and terms are parts."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import asdict
+from dataclasses import replace as changed
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Self, cast
+
+import numpy as np
+
+from likewise.collection.build import Resources
+from likewise.collection.snapshot import Snapshot, open_snapshot
+from likewise.collection.writer import Added, Writer
+from likewise.derived.keeping import keep_up
+from likewise.engine.answers import Answers
+from likewise.engine.models import Models
+from likewise.engine.pipeline import (
+    Expansion,
+    Filters,
+    Method,
+    Pipeline,
+    Smooth,
+    check_searches,
+    read_method,
+    read_search,
+)
+from likewise.engine.query_documents import like_query
+from likewise.engine.state import Path_, State, of_one_state
+from likewise.engine.terms import Terms
+from likewise.errors import CollectionError, UsageError
+from likewise.evaluate.trec import Qrels, Run
+from likewise.records import Document, Query
+from likewise.retrieve.models import BM25
+from likewise.sources import Columns, OnBad, Place, documents_of
+
+if TYPE_CHECKING:
+    from numpy.typing import ArrayLike
+
+    from likewise.derived.kind import Progress
+    from likewise.evaluate.learn import Learnt
+    from likewise.evaluate.risk_table import RiskTable
+    from likewise.expand.expander import Expander
+    from likewise.like.near import Near
+
+# Models are imported when they are first used: a search does not wait for them.
+
+
+class Collection:
+    """A stored collection of documents, with its `models` and its `terms`.
+
+    It shows its state as of the last change made through it, or the last `refresh`. Threads may
+    ask and refresh it at the same time: whoever asks keeps the state it began with.
+    """
+
+    def __init__(self, folder: Path_ | State) -> None:
+        opened = folder if isinstance(folder, State) else State(open_snapshot(Path(folder)))
+        self._state: State = opened
+        self.models = Models(self._state)
+        self.terms = Terms(self._state)
+
+    # Reading
+
+    @property
+    def folder(self) -> Path:
+        """Where it is stored."""
+        return self._state.folder
+
+    @property
+    def snapshot(self) -> Snapshot:
+        """The state that is being shown: terms, counts and statistics."""
+        return self._state.snapshot
+
+    def refresh(self) -> bool:
+        """See what other processes have changed; tell whether there was anything."""
+        return self._state.refresh()
+
+    def close(self) -> None:
+        """Let go of the generation that is shown: what it names may then be removed."""
+        self._state.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def __len__(self) -> int:
+        return self.snapshot.n_docs
+
+    def __contains__(self, doc_id: object) -> bool:
+        return isinstance(doc_id, str) and bool(self.snapshot.find_docs([doc_id])[0] >= 0)
+
+    def __iter__(self) -> Iterator[Document]:
+        for _, document in self.snapshot.documents():
+            yield document
+
+    def __getitem__(self, doc_id: str) -> Document:
+        s = self.snapshot
+        return s.document(s.find_doc(doc_id))
+
+    def __repr__(self) -> str:
+        return f"<Collection {str(self.folder)!r}: {len(self):,} documents>"
+
+    @of_one_state
+    def info(self, *, check: bool = False) -> dict[str, Any]:
+        """Describe the collection in plain values; `check` reads every file and its checksum."""
+        from likewise.engine.info import describe
+
+        if check:
+            self.snapshot.check()
+        return describe(self.snapshot, self.models.drift()) | ({"checked": True} if check else {})
+
+    # Searching
+
+    def search(
+        self,
+        query: str | Query,
+        *,
+        k: int = 10,
+        filter: Filters = "",
+        method: Method = "",
+        expand: Expansion = "",
+        smooth: Smooth = "",
+        explain: bool = False,
+    ) -> Answers:
+        """Find the k documents that best match a query, by words or (`near`) by topics.
+
+        Where none of method, expand and smooth is named, they are as in `pipeline`.
+        """
+        pipeline = self.pipeline(method, k=k, expand=expand, smooth=smooth, filter=filter)
+        return check_searches(pipeline).answers(query, explain=explain)
+
+    def run(
+        self,
+        queries: Iterable[str | Query],
+        *,
+        k: int = 1000,
+        filter: Filters = "",
+        method: Method = "",
+        expand: Expansion = "",
+        smooth: Smooth = "",
+        name: str = "",
+        threads: int = 0,
+    ) -> Run:
+        """Answer many queries, for evaluation or a TREC run file; methods as for `search`."""
+        pipeline = self.pipeline(
+            method, k=k, expand=expand, smooth=smooth, filter=filter, threads=threads
+        )
+        return check_searches(pipeline).run(queries, name=name)
+
+    @of_one_state
+    def pipeline(
+        self,
+        method: Method = "",
+        *,
+        k: int = 1000,
+        filter: Filters = "",
+        expand: Expansion = "",
+        smooth: Smooth = "",
+        threads: int = 1,
+    ) -> Pipeline:
+        """Give what `search` and `run` do as a pipeline, which takes further stages by `>>`.
+
+        Where nothing is named it is `bm25 >> robust >> bm25 >> klsa`, without the last where the
+        collection has no kernel model; else what is named, and `bm25` if that is no method. With an
+        expander it is the method, the expander, and the method again; smoothing comes last.
+        """
+        stage = read_search(self.snapshot, method, expand, smooth)
+        for step in stage.steps:
+            if getattr(step, "by_graph", False):
+                # The graph that an expander asks is made where there is none.
+                self.terms.graph(getattr(step, "graph", ""))
+        return Pipeline(self.snapshot, read_method(stage, filter), k=k, threads=threads)
+
+    # Likeness
+
+    def like(
+        self,
+        ids: str | Sequence[str] = (),
+        *,
+        text: str | Sequence[str] = (),
+        unlike: str | Sequence[str] = (),
+        unlike_text: str | Sequence[str] = (),
+        vector: ArrayLike | None = None,
+        k: int = 10,
+        filter: Filters = "",
+        method: Method = "halves",
+        explain: bool = False,
+    ) -> Answers:
+        """Find the k documents most like some in hand: ids of the collection, or texts.
+
+        A score is the mean of those for each document, less half the mean of those for `unlike`.
+        `vector` is that of the one text, for a model of vectors. `near` is a method as well: the
+        documents nearest to one in a model's space, as in `near(metric=js)`.
+        """
+        query = like_query(ids, text, unlike, unlike_text, vector)
+        stage = read_method(method)
+        if vector is not None and not getattr(stage, "compares_vectors", False):
+            raise UsageError(
+                f"method {stage} has no use for a vector; halves, topics and eq4 compare them"
+            )
+        pipeline = Pipeline(self.snapshot, read_method(stage, filter), k=k)
+        return pipeline.answers(query, explain=explain)
+
+    @of_one_state
+    def write_neighbours(
+        self,
+        to: Path_,
+        *,
+        k: int = 10,
+        method: str | Near = "near",
+        threads: int = 0,
+        overwrite: bool = False,
+        progress: Progress | None = None,
+    ) -> int:
+        """Write the k nearest neighbours of every document (`.parquet`, `.jsonl`); count lines."""
+        from likewise.like.graph import write_graph
+        from likewise.like.near import read_near
+        from likewise.like.store import halves_of
+
+        near = read_near(method)
+        return write_graph(
+            halves_of(self.snapshot, near.model),
+            to,
+            k=k,
+            near=near,
+            threads=threads or os.cpu_count() or 1,
+            overwrite=overwrite,
+            progress=progress,
+        )
+
+    # Maintenance
+
+    def add(
+        self,
+        *sources: Place,
+        replace: bool = False,
+        columns: Columns = Columns(),
+        format: str | None = None,
+        on_bad: OnBad | None = None,
+        resources: Resources = Resources(),
+    ) -> Added:
+        """Add documents, all or none; `on_bad` is told of what cannot be read, else it raises."""
+        documents = documents_of(sources, columns, format, on_bad)
+        with Writer(self.folder, keep_up) as writer:
+            added = writer.add(documents, replace=replace, resources=resources)
+            self.refresh()
+        return added
+
+    def delete(self, ids: str | Sequence[str], *, missing_ok: bool = False) -> int:
+        """Delete documents by id, all or none; tell how many."""
+        with Writer(self.folder) as writer:
+            deleted = writer.delete([ids] if isinstance(ids, str) else ids, missing_ok=missing_ok)
+            self.refresh()
+        return deleted
+
+    def merge(self, *, resources: Resources = Resources(), progress: Progress | None = None) -> int:
+        """Merge all segments into one and drop what was deleted; tell how many there were."""
+        with Writer(self.folder, keep_up) as writer:
+            merged = writer.merge(resources=resources, progress=progress)
+            self.refresh()
+        return merged
+
+    def copy(self, to: Path_) -> Collection:
+        """Copy the newest state into a new folder, checked, whoever writes meanwhile; open it."""
+        from likewise.collection.copying import copy_collection
+
+        copy_collection(self.folder, Path(to))
+        return Collection(to)
+
+    # Evaluation
+
+    def judgements(
+        self, *, links: str = "", same: str = "", sample: int = 0, seed: int = 0
+    ) -> Qrels:
+        """Make judgements with documents as queries from a field: what it names, or shares."""
+        from likewise.evaluate.links import qrels_from_labels, qrels_from_links
+
+        values = {document.id: document.fields.get(links or same, []) for document in self}
+        if links:
+            qrels = qrels_from_links(values.items(), known=values)
+            chosen = _sampled([*qrels], sample, seed)
+            return Qrels({qid: qrels[qid] for qid in chosen})
+        asking = [doc_id for doc_id, value in values.items() if value not in ([], "", None)]
+        return qrels_from_labels(values, wanted=_sampled(asking, sample, seed))
+
+    def tune(self, qrels: Qrels, *, model: str = "", store: bool = True) -> Learnt:
+        """Learn how much own words count from judgements whose queries are documents by id."""
+        from likewise.like.store import Weights
+        from likewise.models.stored import find_model
+
+        learnt, points, name, id = self._learn(qrels, model)
+        if store:
+            with Writer(self.folder) as writer:
+                weights = asdict(Weights(points, learnt.chosen, "learnt"))
+                artifact = find_model(writer.snapshot, name)
+                if artifact.id != id:
+                    raise CollectionError(f"{name} was fitted again in the meantime; tune it again")
+                about = dict(artifact.about) | {"weights": weights}
+                writer.put(changed(artifact, about=about))
+            self._state.changed()
+        return learnt
+
+    @of_one_state
+    def _learn(self, qrels: Qrels, model: str) -> tuple[Learnt, float, str, str]:
+        """Learn the weight; give also that of points, and which model it is of.
+
+        What holds the state is let go of before anything is stored, so that it can be removed.
+        """
+        from likewise.evaluate.learn import learn_weights
+        from likewise.like.store import Weights, halves_of
+        from likewise.like.view import View
+
+        halves = halves_of(self.snapshot, model)
+        now = halves.weights or Weights()
+        learnt = learn_weights(View(halves), now, qrels, threads=os.cpu_count() or 1)
+        return learnt, now.points, halves.model.name, halves.artifact.id if halves.artifact else ""
+
+    @of_one_state
+    def risk(
+        self,
+        queries: Iterable[Query],
+        qrels: Qrels,
+        expand: str | Expander | Sequence[str | Expander] = "robust",
+        *,
+        against: Sequence[tuple[str | Expander, str | Expander]] = (),
+        method: Method = BM25(),
+        k: int = 1000,
+        shares: Sequence[float] | None = None,
+        depths: Sequence[int] | None = None,
+        measures: Any = None,
+        seed: int = 0,
+        threads: int = 0,
+        progress: Progress | None = None,
+    ) -> RiskTable:
+        """Tell what expanders gain over the queries as they are, and what they put at risk.
+
+        `against` are pairs of an expander and another that it is compared with directly.
+        """
+        from likewise.engine.risk import risk_of
+        from likewise.evaluate.risk import MEASURES, SHARES
+
+        many = isinstance(expand, Sequence) and not isinstance(expand, str)
+        return risk_of(
+            self,
+            queries,
+            qrels,
+            cast("Sequence[str | Expander]", expand if many else [expand]),
+            against=against,
+            method=method,
+            k=k,
+            shares=SHARES if shares is None else shares,
+            depths=depths,
+            measures=MEASURES if measures is None else measures,
+            seed=seed,
+            threads=threads,
+            progress=progress,
+        )
+
+
+def open(folder: Path_) -> Collection:
+    """Open a collection."""
+    return Collection(folder)
+
+
+def _sampled(ids: list[str], n: int, seed: int) -> list[str]:
+    if not 0 < n < len(ids):
+        return ids
+    chosen = np.random.default_rng(seed).choice(len(ids), n, replace=False)
+    return [ids[i] for i in np.sort(chosen).tolist()]

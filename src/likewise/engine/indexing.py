@@ -1,0 +1,54 @@
+"""Documents become a collection, with the models that searches and likeness go by."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from likewise.collection.build import Resources
+from likewise.collection.writer import build
+from likewise.engine.collection import Collection
+from likewise.engine.fitting import fit_where_possible, read_indexed
+from likewise.engine.state import Path_
+from likewise.errors import UsageError
+from likewise.sources import Columns, OnBad, Place, documents_of
+from likewise.text.analysis import Analysis
+
+if TYPE_CHECKING:
+    from likewise.models.fitting import Config as ModelConfig
+    from likewise.models.klsa import KLSA
+
+
+def index(
+    *sources: Place,
+    to: Path_,
+    analysis: Analysis = Analysis(),
+    columns: Columns = Columns(),
+    format: str | None = None,
+    replace: bool = False,
+    overwrite: bool = False,
+    on_bad: OnBad | None = None,
+    resources: Resources = Resources(),
+    model: str | ModelConfig | None = "lsi",
+    smooth: str | KLSA | None = "auto",
+) -> Collection:
+    """Make a collection of documents, and fit a model on it, and a kernel model to smooth by.
+
+    `smooth` "auto" is `klsa` beside a model, and nothing where that is None.
+    """
+    if not sources:
+        raise UsageError("nothing to index: name at least one source")
+    configs = read_indexed(model, smooth)
+    documents = documents_of(sources, columns, format, on_bad)
+    build(
+        Path(to),
+        documents,
+        analysis=analysis,
+        overwrite=overwrite,
+        replace=replace,
+        resources=resources,
+    )
+    for config in configs:
+        if config is not None:
+            fit_where_possible(Path(to), config, threads=resources.threads)
+    return Collection(to)
