@@ -141,7 +141,7 @@ def run_fit(folder: Path, corpus: str, options: argparse.Namespace) -> dict:
     clock = Clock()
     snapshot = open_snapshot(folder)
     space = fit_space(snapshot, KLSA())
-    told = clock.read() | {"axes": space.n_axes, "words": len(space.vocabulary)}
+    told = clock.read() | {"axes": space.width, "words": len(space.vocabulary)}
     stored.store_model(snapshot, space)
     # What is derived from it is computed again, and measured, by itself.
     with Writer(folder) as writer:

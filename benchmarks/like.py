@@ -31,7 +31,8 @@ import numpy as np
 
 import like_scale
 import likewise as lw
-from likewise.like.store import Weights, halves_of
+from likewise.like.store import halves_of
+from likewise.models.model import Weights
 from likewise_papers.folders import find_collection
 from likewise_papers.like.simhash_tfidf import Hashed
 
@@ -96,7 +97,7 @@ def fitted(c, models, options):
         power = f", power of idf {model.power:g}" if hasattr(model, "power") else ""
         spent = f", {seconds:.0f} s to fit" if seconds else ""
         print(
-            f"  {configs.get(name, name)}: {model.n_topics} axes{power}, halves count "
+            f"  {configs.get(name, name)}: {model.width} axes{power}, halves count "
             f"{weights.points:g} and {weights.words:g} ({weights.chosen}){spent}",
             flush=True,
         )
@@ -109,11 +110,11 @@ def cells(c, method):
     if name in BY_VECTORS:
         halves = halves_of(c.snapshot, model)
         n_words = sum(len(lot.terms) for lot in halves.segments) / c.snapshot.n_slots
-        axes = 0 if name == "words" else halves.model.n_topics
+        axes = 0 if name == "words" else halves.model.width
         return axes + (0 if name == "topics" else 2 * n_words)
     sample = c.snapshot.live_docs()[:: max(1, len(c) // 2000)]
     whole = 2 * len(c.snapshot.term_counts(sample).terms) / len(sample)
-    more = {"lsh-tfidf": Hashed().tables, "topn-lda": c.models[model].n_topics if model else 0}
+    more = {"lsh-tfidf": Hashed().tables, "topn-lda": c.models[model].width if model else 0}
     return whole + more.get(name, 0)
 
 

@@ -100,6 +100,19 @@ KINDS = {
 # What is computed from a kind of root, in the order of needs.
 COMPUTED = {"model": ("vectors", "finder"), "graph": ("pairs", "prepared")}
 
+# Models that can be fitted: their configurations.
+CONFIGS = {
+    "lsi": "likewise.models.subspace:LSI",
+    "ddm": "likewise.models.ddm:DDM",
+    "lda": "likewise.models.ddm:LDA",
+    "lda-vb": "likewise.models.given:OnlineLDA",
+    "nmf": "likewise.models.given:NMF",
+    "categories": "likewise.models.given:Categories",
+    "span": "likewise.models.fitting:Span",
+    "vectors": "likewise.models.supplied:Supplied",
+    "klsa": "likewise.models.klsa:KLSA",
+}
+
 # Types of fitted models, by what their artifacts say.
 MODELS = {
     "topics": "likewise.models.topics:TopicModel",

@@ -308,8 +308,8 @@ def test_fit_reports_and_takes_a_name(call, seas):
     seas.refresh()
     assert seas.info()["kernels"] == ["klsa", "five"]
     # Where no model is named it stays the one called klsa.
-    assert rows_of(seas.snapshot, "five").stored.space.n_axes == 5
-    assert rows_of(seas.snapshot).stored.space.n_axes > 5
+    assert rows_of(seas.snapshot, "five").stored.space.width == 5
+    assert rows_of(seas.snapshot).stored.space.width > 5
     for model in ("klsa", "five"):
         code, out, _ = call("search", "wing", "--smooth", f"klsa(model={model})", "--json")
         assert json.loads(out)["method"] == f"bm25 >> klsa(model={model})"
@@ -327,7 +327,7 @@ def test_fit_reports_and_takes_a_name(call, seas):
 
 def test_kernels_in_python(seas):
     space = seas.models.fit("klsa(kernel=ql(mu=100),axes=7)", name="ql")
-    assert (space.n_axes, space.name, str(space.kernel)) == (7, "ql", "ql(mu=100.0)")
+    assert (space.width, space.name, str(space.kernel)) == (7, "ql", "ql(mu=100.0)")
     assert seas.search("wing", smooth="klsa(model=ql)").method == "bm25 >> klsa(model=ql)"
     again = seas.models.fit(lw.KLSA("ql(mu=100)", axes=7), name="ql")
     assert np.array_equal(again.values, space.values)
@@ -340,7 +340,7 @@ def test_kernels_in_python(seas):
 def test_the_users_own_features(seas):
     rows = np.array([[1.0, 0.0] if i % 2 == 0 else [0.0, 1.0] for i in range(40)])
     space = seas.models.fit("klsa", vectors=rows, name="own")
-    assert space.n_axes == 2
+    assert space.width == 2
     found = seas.search("wing flutter", k=40, smooth="klsa(model=own)")
     assert {int(answer.doc_id) % 2 for answer in found} == {0}
     assert len(found) == 20
@@ -358,7 +358,7 @@ def test_the_users_own_function(seas):
         return [[1.0 if len(a) % 2 == len(b) % 2 else 0.0 for b in others] for a in texts]
 
     space = seas.models.fit("klsa", gram=same_length, name="gram")
-    assert space.n_axes == 2
+    assert space.width == 2
     answers = seas.search("wing", smooth="klsa(model=gram)", explain=True)
     for answer in answers:
         assert sum(p.score for p in answer.explanation) == pytest.approx(answer.score, rel=1e-5)
@@ -415,7 +415,7 @@ def test_index_fits_a_kernel_model_beside_another(tmp_path, capsys):
     ):
         assert made(*arguments) == expected
         assert made(**options) == expected
-    assert rows_of(lw.open(to).snapshot).stored.space.n_axes == 3
+    assert rows_of(lw.open(to).snapshot).stored.space.width == 3
     for wrong, message in (
         (["--smooth", "lsi"], "lsi smooths no ranking"),
         (["--model", "klsa"], "goes beside a model of documents"),

@@ -158,7 +158,7 @@ def _model(c, name):
     return {
         "name": model.name,
         "kind": model.kind,
-        "topics": model.n_topics,
+        "topics": model.width,
         "labels": list(getattr(model, "labels", ())),
         "terms": len(model.vocabulary),
         "documents": model.vocabulary.n_docs,
@@ -173,7 +173,7 @@ def _kernel(c, name):
     return {
         "name": space.name,
         "kind": "kernel",  # as format 1 called it
-        "axes": space.n_axes,
+        "axes": space.width,
         "settings": dict(space.settings),
         "history": [dict(note) for note in space.history],
     }

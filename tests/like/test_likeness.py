@@ -12,8 +12,9 @@ import likewise as lw
 from likewise.errors import UsageError
 from likewise.like.kernels import scan_words, score_words, table_of
 from likewise.like.likeness import Likeness
-from likewise.like.store import Weights, halves_of, make_halves
+from likewise.like.store import halves_of, make_halves
 from likewise.like.view import Asked, How, View, mix, word_norms
+from likewise.models.model import Weights
 from likewise.models.topics import TopicModel
 from likewise.neighbours.coded import (
     CodedPoints,

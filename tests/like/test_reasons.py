@@ -14,8 +14,9 @@ import likewise as lw
 from likewise.errors import LikewiseError
 from likewise.like.likeness import Likeness, Parts
 from likewise.like.reasons import BEYOND, ROUNDING, VECTORS, Reasoner
-from likewise.like.store import Weights, make_halves
+from likewise.like.store import make_halves
 from likewise.like.view import How, View, mix
+from likewise.models.model import Weights
 from likewise.retrieve.question import AGAINST, Question, of_doc, of_text
 from likewise_papers.like.published import PublishedView
 

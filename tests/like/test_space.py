@@ -3,7 +3,6 @@ import pytest
 
 import likewise as lw
 from likewise.errors import UsageError
-from likewise.like.nearest import default_metric
 from likewise.like.store import halves_of
 from likewise.models.topics import without_prior
 
@@ -68,8 +67,8 @@ def test_vectors_of_topics_are_distributions(themes):
 
 
 def test_the_metric_suits_the_model(themes):
-    assert default_metric(themes.models["lda"]) == "hellinger"
-    assert default_metric(themes.models["lsi"]) == "cosine"
+    assert themes.models["lda"].metric == "hellinger"
+    assert themes.models["lsi"].metric == "cosine"
     assert space_by(themes, "near(model=lsi)").metric.name == "cosine"
 
 

@@ -7,7 +7,8 @@ import likewise as lw
 from likewise.collection.pack import Memory
 from likewise.collection.snapshot import open_snapshot
 from likewise.errors import DamagedError, UsageError
-from likewise.like.store import Weights, halves_of
+from likewise.like.store import halves_of
+from likewise.models.model import Weights
 from likewise.models.stored import find_model
 from likewise.models.supplied import SuppliedModel, unit
 from likewise.models.vectors import hashes
@@ -78,7 +79,7 @@ def directions(c):
 def test_true_vectors_help(fitted):
     model = fitted.models[fitted.models.default()]
     assert isinstance(model, SuppliedModel)
-    assert (model.kind, model.n_topics, len(model.kept.keys)) == ("vectors", WIDTH, N_DOCS)
+    assert (model.kind, model.width, len(model.kept.keys)) == ("vectors", WIDTH, N_DOCS)
     assert model.history[0]["without"] == 0
     both = precision(fitted, "halves")
     assert both > precision(fitted, "words") + 0.1

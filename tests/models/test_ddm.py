@@ -27,7 +27,7 @@ def match(found, truth):
 
 
 def test_topics_background_and_shares_are_recovered(drawn, fitted):
-    topics = fitted.word_topics[:, : fitted.n_topics].T
+    topics = fitted.word_topics[:, : fitted.width].T
     order, apart = match(topics, drawn.topics)
     assert apart.mean() < 0.12
     assert apart.max() < 0.25
@@ -125,7 +125,7 @@ def test_without_the_switch_it_is_lda_as_tomotopy_has_it():
 
 
 def _tomotopy(tomotopy, bags, like, *, sweeps, seed):
-    peer = tomotopy.LDAModel(k=like.n_topics, alpha=0.1, eta=0.01, seed=seed)
+    peer = tomotopy.LDAModel(k=like.width, alpha=0.1, eta=0.01, seed=seed)
     peer.optim_interval = 0
     for doc in range(bags.n_docs):
         at = slice(bags.bounds[doc], bags.bounds[doc + 1])
@@ -133,7 +133,7 @@ def _tomotopy(tomotopy, bags, like, *, sweeps, seed):
     peer.train(sweeps, workers=1)
     word_topics = np.zeros_like(like.word_topics)
     rows = np.array([int(w) for w in peer.used_vocabs])
-    for k in range(like.n_topics):
+    for k in range(like.width):
         word_topics[rows, k] = peer.get_topic_word_dist(k)
     return replace(like, name="peer", word_topics=word_topics)
 

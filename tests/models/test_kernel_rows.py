@@ -55,7 +55,7 @@ def test_a_model_is_loaded_as_it_was_saved(make, draw):
     store_model(collection, space)
     now = open_snapshot(collection.folder)
     loaded = open_rows(now).space
-    assert (loaded.name, loaded.kernel, loaded.n_axes) == ("mine", space.kernel, 8)
+    assert (loaded.name, loaded.kernel, loaded.width) == ("mine", space.kernel, 8)
     assert dict(loaded.settings) == dict(space.settings)
     assert list(loaded.history) == list(space.history)
     assert loaded.average_length == space.average_length

@@ -26,7 +26,7 @@ def test_rows_span_the_leading_axes(make, dense, draw, kernel, axes):
     collection = make(texts, pieces=2)
     space = fit_space(collection, KLSA(kernel=kernel, axes=axes), threads=1)
     n_real = min(axes, int((values > 1e-6 * values[0]).sum()))
-    assert space.n_axes == len(space.values) == n_real
+    assert space.width == len(space.values) == n_real
     assert space.values == pytest.approx(np.sqrt(values[:n_real]), rel=1e-3)
     rows = space.document_rows(collection, np.arange(len(texts)))
     assert not rows[80].any()

@@ -35,7 +35,7 @@ def test_the_span_of_topics_holds_every_topic():
 def test_topics_that_coincide_span_fewer_axes():
     topics = topic_model(np.random.default_rng(0), np.arange(30))
     topics.word_topics[:, 3] = topics.word_topics[:, 0]
-    assert span_of(topics).n_topics == 3
+    assert span_of(topics).width == 3
 
 
 def test_a_span_in_a_wider_vocabulary_weighs_its_other_words():

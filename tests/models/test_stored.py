@@ -3,7 +3,8 @@ import pytest
 
 import likewise as lw
 from likewise.errors import DamagedError, UsageError
-from likewise.models.stored import LIKE, find_model, load_model, models_for, store_model
+from likewise.models.model import LIKE
+from likewise.models.stored import find_model, load_model, models_for, store_model
 from likewise.models.topics import TopicModel
 
 MODELS = [
@@ -46,7 +47,7 @@ def test_a_model_stored_and_loaded_gives_the_same_triples(collection, model):
     docs = again.snapshot.live_docs()
     counts = again.snapshot.term_counts(docs)
     loaded = again.models[fitted.name]
-    assert loaded.n_topics == fitted.n_topics
+    assert loaded.width == fitted.width
     assert loaded.settings["model"] == model
     one, other = fitted.decompose(counts), loaded.decompose(counts)
     assert equal(one, other)
@@ -79,12 +80,12 @@ def test_models_are_listed_chosen_and_replaced(collection):
     collection.models.fit("ddm(topics=3,sweeps=5,samples=1)")
     collection.models.fit("ddm(topics=2,sweeps=5,samples=1)", name="small")
     assert collection.info()["models"][-1] == "small"
-    assert collection.models["small"].n_topics == 2
-    assert collection.models["ddm"].n_topics == 3
+    assert collection.models["small"].width == 2
+    assert collection.models["ddm"].width == 3
     assert collection.models["lsi"].kind == "subspace"
     collection.models.fit("ddm(topics=4,sweeps=5,samples=1)", name="small")
     assert collection.info()["models"].count("small") == 1
-    assert collection.models["small"].n_topics == 4
+    assert collection.models["small"].width == 4
     with pytest.raises(UsageError, match="no model 'other'"):
         collection.models["other"]
 
@@ -144,7 +145,7 @@ def test_the_span_of_topics_is_a_model(collection):
     collection.models.fit("ddm(topics=3,sweeps=12,samples=2)")
     span = collection.models.fit("span(of=ddm)")
     assert span.kind == "subspace"
-    assert np.allclose(span.basis.T @ span.basis, np.eye(span.n_topics), atol=1e-4)
+    assert np.allclose(span.basis.T @ span.basis, np.eye(span.width), atol=1e-4)
     with pytest.raises(UsageError, match="no topics to span"):
         collection.models.fit("span(of=lsi)")
 

@@ -72,7 +72,7 @@ def dense(model, counts):
 def residuals(model, counts):
     """Projection and residual of documents, by the plain formulas."""
     vectors = dense(model, counts)
-    basis = np.zeros((vectors.shape[1], model.n_topics))
+    basis = np.zeros((vectors.shape[1], model.width))
     basis[: len(model.vocabulary)] = model.basis
     topics = vectors @ basis
     return vectors, topics, vectors - topics @ basis.T
@@ -248,7 +248,7 @@ def test_the_smallest_collections_can_be_fitted(texts, tmp_path):
     """Even where no term tells documents apart."""
     collection = collection_of(texts, tmp_path / "lw")
     model = fit_lsi(collection, LSI(power=1.0))
-    assert 1 <= model.n_topics <= len(texts)
+    assert 1 <= model.width <= len(texts)
     triples = model.decompose(collection.term_counts(collection.live_docs()))
     filled = [bool(text) for text in texts]
     assert (triples.shares.sum(axis=1) > 0.999).tolist() == filled

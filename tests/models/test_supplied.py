@@ -112,7 +112,7 @@ def test_random_vectors_are_not_trusted(topical, width):
         vectors = random_vectors(width, seed)
         model = fit_supplied(topical, topical.live_docs(), vectors, Supplied(seed=seed))
         assert model.trust < 0.02 + 0.1 / width
-        assert model.axes.n_topics <= 1 + width // 20
+        assert model.axes.width <= 1 + width // 20
         assert model.history[0]["trust"] == model.trust
 
 
@@ -164,7 +164,7 @@ def test_trust_is_the_cosine_of_held_out_documents(topical, linear):
     there = model.place(vectors)[held[1::2]]
     cosines = (foretold * there).sum(axis=1)
     error = cosines.std(ddof=1) / np.sqrt(len(cosines))
-    assert 0 < model.axes.n_topics < 48
+    assert 0 < model.axes.width < 48
     assert model.trust == pytest.approx(cosines.mean() - 2 * error, abs=1e-3)
 
 
@@ -441,4 +441,4 @@ def test_a_model_can_be_made_of_its_parts(topical, by_kind):
     first, second = decompose(model, topical), decompose(again, topical)
     assert all(a.tobytes() == b.tobytes() for a, b in zip(first, second, strict=True))
     assert again.weight == model.weight
-    assert again.n_topics == 40
+    assert again.width == 40

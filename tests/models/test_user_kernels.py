@@ -19,7 +19,8 @@ from likewise.models import user_kernels as given_kernels
 from likewise.models.gram import fit_gram
 from likewise.models.kernel_rows import RowSearch, StoredRows, open_rows, rows_of
 from likewise.models.klsa import KLSA
-from likewise.models.stored import SMOOTH, find_model, store_model
+from likewise.models.model import SMOOTH
+from likewise.models.stored import find_model, store_model
 from likewise.models.user_kernels import fit_features
 from likewise.models.vectors import read_vectors
 from likewise.records import Document
@@ -118,7 +119,7 @@ def test_a_function_gives_the_rows_of_its_matrix(
             space = fit_gram(collection, function, KLSA(axes=axes))
         assert max(max(pair) for pair in asked) <= block
         rows = space.document_rows(collection, np.arange(21))
-    assert space.n_axes == n_real
+    assert space.width == n_real
     assert space.values**2 == pytest.approx(values[:n_real], rel=1e-3, abs=1e-5 * values[0])
     assert not rows[20].any()
     if n_real == 20 or values[n_real - 1] - values[n_real] > 0.02 * values[0]:
@@ -267,7 +268,7 @@ def test_a_given_model_is_loaded_as_it_was_saved(make, draw):
     assert dict(loaded.settings) == dict(space.settings)
     assert loaded.settings["model"] == "klsa(kernel=gram,axes=4,seed=2)"
     assert loaded.settings["kernel"] == "gram"
-    assert (loaded.name, loaded.field, loaded.n_axes) == ("own", "", 4)
+    assert (loaded.name, loaded.field, loaded.width) == ("own", "", 4)
     assert list(loaded.history) == list(space.history)
     docs = np.arange(N)
     rows = space.document_rows(collection, docs)
@@ -310,7 +311,7 @@ def test_rounding_does_not_make_a_kernel_negative(make, draw):
         numbers = [[words_of(text) for text in texts] for texts in (a, b)]
         return (roots[numbers[0]] @ roots[numbers[1]].T).astype(np.float16)
 
-    assert fit_gram(collection, function, KLSA(axes=3)).n_axes == 3
+    assert fit_gram(collection, function, KLSA(axes=3)).width == 3
 
 
 def test_what_cannot_be_fitted_is_said(make, draw, features, monkeypatch):

@@ -289,7 +289,7 @@ class Collection:
 
     def tune(self, qrels: Qrels, *, model: str = "", store: bool = True) -> Learnt:
         """Learn how much own words count from judgements whose queries are documents by id."""
-        from likewise.like.store import Weights
+        from likewise.models.model import Weights
         from likewise.models.stored import find_model
 
         learnt, points, name, id = self._learn(qrels, model)
@@ -311,8 +311,9 @@ class Collection:
         What holds the state is let go of before anything is stored, so that it can be removed.
         """
         from likewise.evaluate.learn import learn_weights
-        from likewise.like.store import Weights, halves_of
+        from likewise.like.store import halves_of
         from likewise.like.view import View
+        from likewise.models.model import Weights
 
         halves = halves_of(self.snapshot, model)
         now = halves.weights or Weights()

@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from likewise.models.gram import Gram
     from likewise.models.kernel_rows import AnySpace
     from likewise.models.klsa import KLSA
+    from likewise.models.model import Model
     from likewise.models.stored import AnyModel
     from likewise.models.vectors import Names, Source
 
@@ -214,17 +215,17 @@ class _Fit:
             threads=threads or os.cpu_count() or 1,
         )
 
-    def _chosen(self, model: Any) -> dict[str, Any]:
+    def _chosen(self, model: Model) -> dict[str, Any]:
         """Give how documents are compared by a model, and how well it knows those of now."""
         from likewise.like.ageing import measure
-        from likewise.like.store import choose_weights
+        from likewise.models.model import DRIFT, WEIGHTS
 
         chosen: dict[str, Any] = {}
-        if hasattr(model, "vocabulary"):
+        if DRIFT in model.derived:
             fitness = measure(self.snapshot, model, self.snapshot.live_docs())
             chosen["fitness"] = asdict(fitness)
-        if self._role == "like":
-            chosen["weights"] = asdict(choose_weights(self.snapshot, model))
+        if WEIGHTS in model.derived:
+            chosen["weights"] = asdict(model.weights(self.snapshot))
         return chosen
 
 

@@ -137,9 +137,9 @@ class Models(Mapping[str, Any]):
     @of_one_state
     def topics(self, model: str = "", *, words: int = 10) -> list[TopicDescription]:
         """Describe the topics of a model, or its axes: their words, shares and documents."""
-        from likewise.models.reading import describe, with_words
+        from likewise.models.reading import describe
 
-        found = with_words(self._decomposing(model))
+        found = self._decomposing(model)
         threads = os.cpu_count() or 1
         return describe(found, self._state.snapshot, words=words, threads=threads)
 

@@ -49,7 +49,8 @@ from likewise.compiled import Ints
 from likewise.derived.keeping import derive, put_root
 from likewise.derived.kind import Progress
 from likewise.errors import CollectionError
-from likewise.models.stored import LIKE, SMOOTH, stored_words
+from likewise.models.model import LIKE, SMOOTH
+from likewise.models.stored import stored_words
 from likewise.text.analysis import Analyzer, encode
 from likewise.text.lexicon import Lexicon
 from likewise.text.table import Strings, StringTable

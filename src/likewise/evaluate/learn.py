@@ -15,8 +15,8 @@ from likewise.evaluate.measures import evaluate
 from likewise.evaluate.trec import Qrels, Run
 from likewise.like.likeness import Likeness
 from likewise.like.methods import ByHalves
-from likewise.like.store import Weights
 from likewise.like.view import View
+from likewise.models.model import Weights
 from likewise.records import Ranking
 from likewise.retrieve.question import Question, of_doc
 

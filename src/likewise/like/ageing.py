@@ -15,10 +15,7 @@ from likewise.collection.manifest import Artifact
 from likewise.collection.snapshot import Snapshot
 from likewise.compiled import Ints
 from likewise.derived.store import derived_of
-from likewise.models.heldout import perplexity, split
-from likewise.models.klsa import KernelSpace
-from likewise.models.stored import AnyModel
-from likewise.models.topics import TopicModel
+from likewise.models.model import Model
 
 _SAMPLE = 1000
 # A model has aged when new documents have this many more unknown words (of all words), or are
@@ -72,9 +69,7 @@ class Ageing:
         )
 
 
-def measure(
-    collection: Snapshot, model: AnyModel | KernelSpace, docs: Ints, *, seed: int = 0
-) -> Fitness:
+def measure(collection: Snapshot, model: Model, docs: Ints, *, seed: int = 0) -> Fitness:
     """Measure how well a model knows documents, on a sample of them."""
     chosen = docs
     if len(docs) > _SAMPLE:
@@ -83,16 +78,7 @@ def measure(
     known = model.vocabulary.bags(counts)
     n_tokens = int(counts.counts.sum(dtype=np.int64))
     unknown = 1 - known.n_tokens / n_tokens if n_tokens else 0.0
-    if isinstance(model, TopicModel):
-        surprise = perplexity(model, *split(known, seed=seed))
-    else:
-        if isinstance(model, KernelSpace):
-            shares = model.captured(counts)
-        else:
-            shares = model.decompose(counts, words=0).shares[:, 0].astype(np.float64)
-        captured = float(shares[shares > 0].mean()) if shares.any() else 0.0
-        surprise = 1 / max(captured, 1e-6)
-    return Fitness(collection.n_docs, unknown, surprise)
+    return Fitness(collection.n_docs, unknown, model.fit_error(counts, seed=seed))
 
 
 def ageing(collection: Snapshot, artifact: Artifact) -> Ageing | None:

@@ -52,7 +52,7 @@ def word_shares(model: TopicModel, counts: TermCounts) -> Doubles:
     topical = np.array([route.topic for route in word_routes(model, counts, triples)])
     rows = find_rows(np.asarray(model.vocabulary.terms), counts.terms.astype(np.int64))
     topics = triples.topics[0].astype(np.float64)
-    by_topic = model.word_topics[np.maximum(rows, 0), : model.n_topics] * topics
+    by_topic = model.word_topics[np.maximum(rows, 0), : model.width] * topics
     by_topic *= (counts.counts * topical)[:, None] / _or_one(by_topic.sum(axis=1, keepdims=True))
     return np.asarray(by_topic / _or_one(by_topic.sum(axis=0)))
 

@@ -20,8 +20,8 @@ import numpy as np
 from likewise.compiled import Bools, Doubles, Floats, Ints
 from likewise.errors import UsageError
 from likewise.like.kernels import Table, scan_words, score_words, table_of
-from likewise.like.store import Weights
 from likewise.like.view import Asked, How, View
+from likewise.models.model import Weights
 from likewise.neighbours.coded import Coded, scan_points
 from likewise.neighbours.vectors import VectorSearch
 from likewise.records import Ranking

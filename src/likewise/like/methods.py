@@ -14,8 +14,9 @@ from likewise.compiled import Bools, Doubles, Ints
 from likewise.errors import UsageError
 from likewise.like.likeness import Likeness
 from likewise.like.reasons import Reasoner
-from likewise.like.store import StoredHalves, Weights, halves_of
+from likewise.like.store import StoredHalves, halves_of
 from likewise.like.view import Asked, How, View, mix
+from likewise.models.model import Weights
 from likewise.records import Explanation, Query, Ranking, explanation
 from likewise.retrieve.question import AGAINST, Question, question_of
 from likewise.stages.masks import mask_of

@@ -11,8 +11,6 @@ import numpy as np
 
 from likewise.compiled import Bools, Floats, Ints
 from likewise.like.store import StoredHalves
-from likewise.models.stored import AnyModel
-from likewise.models.topics import TopicModel
 from likewise.neighbours.finder import gather
 from likewise.neighbours.index import Nearest, Neighbours, blocks, each
 from likewise.neighbours.kernels import keep_nearest, score_pairs
@@ -41,14 +39,6 @@ class NearestDocs(Protocol):
     def distances(self, vector: Floats, docs: Ints) -> Floats:
         """Give distances with the bits of a search; infinite ones of what has no place."""
         ...
-
-
-def default_metric(model: AnyModel) -> str:
-    """Give the metric that suits a model: of distributions Hellinger's, else the cosine.
-
-    By it the nearest documents have the largest inner products of vectors as they are stored.
-    """
-    return "hellinger" if isinstance(model, TopicModel) else "cosine"
 
 
 @dataclass(frozen=True)
@@ -106,7 +96,7 @@ class StoredVectors:
         self._halves = halves
         self._collection = halves.collection
         self._metric = metric
-        self._searched = metric.name == default_metric(halves.model)
+        self._searched = metric.name == halves.model.metric
 
     def nearest(
         self,
@@ -117,7 +107,7 @@ class StoredVectors:
         threads: int = 1,
     ) -> Nearest:
         """Find the k documents nearest to each vector, as far as finders of segments know."""
-        points = embed(self._metric, as_rows(vectors, self._halves.model.n_topics), query=True)
+        points = embed(self._metric, as_rows(vectors, self._halves.model.width), query=True)
         masks = self._open(allowed)
         every = None if self._searched else self._open_docs(masks)
 

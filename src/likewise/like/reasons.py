@@ -180,7 +180,7 @@ class Reasoner:
     @cached_property
     def _topic_words(self) -> list[tuple[str, ...]]:
         assert isinstance(self.model, TopicModel)
-        numbers = np.arange(self.model.n_topics)
+        numbers = np.arange(self.model.width)
         rows = relevant_rows(self.model, self.collection, numbers, n=_TOPIC_WORDS)
         known = np.asarray(self.model.vocabulary.terms)
         terms = [self.collection.terms(known[mine]) for mine in rows]
@@ -275,7 +275,7 @@ class Reasoner:
 
     def _topics(self, parts: Parts) -> tuple[TopicReason, ...]:
         assert isinstance(self.model, TopicModel)
-        labels: Sequence[str] = self.model.labels or [""] * self.model.n_topics
+        labels: Sequence[str] = self.model.labels or [""] * self.model.width
         return tuple(
             TopicReason(k, labels[k], self._topic_words[k], float(parts.topics[k]))
             for k in _by_magnitude(parts.topics).tolist()
@@ -337,7 +337,7 @@ class Reasoner:
 
     def _stored(self, doc: int) -> Doubles:
         """Give the stored vector of a document, weighed as its half is."""
-        ones = Asked(np.ones(self.model.n_topics), _NOTHING.terms, _NOTHING.scores)
+        ones = Asked(np.ones(self.model.width), _NOTHING.terms, _NOTHING.scores)
         return self.likeness.parts(ones, doc).topics
 
     def _shares(self, carried: Carried, parts: Parts) -> dict[str, Share]:

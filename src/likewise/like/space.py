@@ -14,13 +14,10 @@ from likewise.collection.snapshot import Snapshot
 from likewise.collection.text_counts import counts_of
 from likewise.compiled import Bools, Doubles, Floats, Ints
 from likewise.errors import UsageError
-from likewise.like.nearest import BuiltIndex, NearestDocs, StoredVectors, default_metric
+from likewise.like.nearest import BuiltIndex, NearestDocs, StoredVectors
 from likewise.like.store import StoredHalves
 from likewise.models.document_vectors import as_halves
-from likewise.models.reading import top_rows, with_words
-from likewise.models.stored import AnyModel
-from likewise.models.supplied import SuppliedModel
-from likewise.models.topics import TopicModel
+from likewise.models.model import Model
 from likewise.neighbours.choose import Auto
 from likewise.neighbours.coded import decode
 from likewise.neighbours.finder import Method
@@ -28,8 +25,6 @@ from likewise.neighbours.index import Nearest, build_neighbours, read_method
 from likewise.neighbours.metrics import Metric, embed, read_metric, similarity, similarity_parts
 from likewise.records import Part, Ranking
 from likewise.stages.masks import mask_of
-
-_NAMED_BY = 3
 
 
 @dataclass(frozen=True)
@@ -46,14 +41,14 @@ class Space:
         return self.halves.collection
 
     @property
-    def model(self) -> AnyModel:
+    def model(self) -> Model:
         """Whose vectors they are."""
         return self.halves.model
 
     def text_vectors(self, texts: Sequence[str]) -> NDArray[np.float32]:
         """Give the vectors of texts from outside the collection."""
         return np.concatenate(
-            [np.empty((0, self.model.n_topics), np.float32), *map(self._text_vector, texts)]
+            [np.empty((0, self.model.width), np.float32), *map(self._text_vector, texts)]
         )
 
     def _text_vector(self, text: str) -> Floats:
@@ -123,30 +118,15 @@ class Space:
         return [self._explain(query, point) for point in points]
 
     def _explain(self, query: Floats, point: Floats) -> list[Part]:
-        parts = similarity_parts(self.metric, point, query)[: self.model.n_topics]
+        parts = similarity_parts(self.metric, point, query)[: self.model.width]
         order = np.argsort(-np.abs(parts), kind="stable")
         used = order[np.abs(parts[order]) > 0]
-        return [Part(self._kind, self._name(int(t)), float(parts[t])) for t in used]
-
-    @property
-    def _kind(self) -> str:
-        return "topic" if isinstance(self.model, TopicModel) else "dimension"
-
-    def _name(self, topic: int) -> str:
-        if isinstance(self.model, TopicModel) and self.model.labels:
-            return self.model.labels[topic]
-        if isinstance(self.model, SuppliedModel):
-            return f"dimension {topic}"
-        return f"{self._unit}{topic} ({', '.join(self._words[topic])})"
+        kind = self.model.dimension
+        return [Part(kind, self._names[t], float(parts[t])) for t in used.tolist()]
 
     @cached_property
-    def _unit(self) -> str:
-        return "topic " if isinstance(self.model, TopicModel) else "axis "
-
-    @cached_property
-    def _words(self) -> list[list[str]]:
-        rows = top_rows(with_words(self.model), np.arange(self.model.n_topics), n=_NAMED_BY)
-        return [self.collection.terms(self.model.vocabulary.terms[mine]) for mine in rows]
+    def _names(self) -> list[str]:
+        return self.model.dimension_names(self.collection)
 
 
 def open_space(
@@ -157,7 +137,7 @@ def open_space(
     With `auto` neighbours come from vectors as they are stored; by any other method an index of all
     of them is built.
     """
-    chosen = read_metric(metric or default_metric(halves.model))
+    chosen = read_metric(metric or halves.model.metric)
     config = read_method(method) if isinstance(method, str) else method
     if config == Auto():
         return Space(halves, chosen, StoredVectors(halves, chosen))
@@ -177,6 +157,6 @@ def _checking(halves: StoredHalves, metric: Metric) -> Iterator[None]:
     try:
         yield
     except UsageError:
-        if metric.name == default_metric(halves.model):
+        if metric.name == halves.model.metric:
             halves.collection.check()
         raise

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
@@ -13,26 +12,15 @@ from likewise.collection.snapshot import Snapshot
 from likewise.compiled import Floats, Ints
 from likewise.derived.store import derived_of
 from likewise.models.document_vectors import Halves, from_arrays
-from likewise.models.halving import unrecognised, weight_of_words
+from likewise.models.model import Model, Weights
 from likewise.models.stored import (
     STORED_WORDS,
-    AnyModel,
     encode_documents,
     find_model,
     load_model,
 )
-from likewise.models.supplied import SuppliedModel
 from likewise.neighbours.coded import Coded, decode
 from likewise.neighbours.vector_finders import VectorFinder
-
-
-@dataclass(frozen=True)
-class Weights:
-    """How much each half counts, and how that was chosen."""
-
-    points: float = 1.0
-    words: float = 1.0
-    chosen: str = "fixed"
 
 
 class StoredHalves:
@@ -41,7 +29,7 @@ class StoredHalves:
     def __init__(
         self,
         collection: Snapshot,
-        model: AnyModel,
+        model: Model,
         artifact: Artifact | None = None,
         words: int = STORED_WORDS,
         threads: int = 1,
@@ -83,7 +71,7 @@ class StoredHalves:
 
     def coordinates(self, docs: Ints) -> Floats:
         """Give documents as the model has them: shares of topics, projections or directions."""
-        out = np.empty((len(docs), self.model.n_topics), np.float32)
+        out = np.empty((len(docs), self.model.width), np.float32)
         owners = np.searchsorted(self.collection.bases, docs, "right") - 1
         for i in np.unique(owners).tolist():
             places = np.flatnonzero(owners == i)
@@ -100,7 +88,7 @@ class StoredHalves:
         bases, memory = self.collection.bases, Memory()
         docs = np.arange(bases[i], bases[i + 1])
         encode_documents(self.model, self.collection, docs, memory, self.words, self.threads)
-        return from_arrays(memory, len(docs), self.model.n_topics, self.model.name)
+        return from_arrays(memory, len(docs), self.model.width, self.model.name)
 
 
 def open_halves(collection: Snapshot, name: str | None = None) -> StoredHalves:
@@ -116,15 +104,7 @@ def halves_of(collection: Snapshot, name: str = "") -> StoredHalves:
 
 
 def make_halves(
-    collection: Snapshot, model: AnyModel, *, words: int = STORED_WORDS, threads: int = 1
+    collection: Snapshot, model: Model, *, words: int = STORED_WORDS, threads: int = 1
 ) -> StoredHalves:
     """Work out halves by a model that need not be stored, each segment when it is asked for."""
     return StoredHalves(collection, model, words=words, threads=threads)
-
-
-def choose_weights(collection: Snapshot, model: AnyModel) -> Weights:
-    """Choose how the halves by a model are weighed, without judgements."""
-    if isinstance(model, SuppliedModel):
-        return Weights(model.weight, 1.0, "fixed" if model.fixed else "trust")
-    words = round(weight_of_words(unrecognised(model, collection)), 3)
-    return Weights(1.0, words, "halving")

@@ -11,12 +11,9 @@ import numpy as np
 
 from likewise.collection.records import TermCounts
 from likewise.compiled import Doubles, Floats, Ints, Offsets, kernel
-from likewise.errors import UsageError
 from likewise.like.kernels import Rows, Words
 from likewise.like.store import StoredHalves
 from likewise.models.document_vectors import Halves
-from likewise.models.supplied import SuppliedModel
-from likewise.models.topics import TopicModel
 from likewise.models.triple import Triples
 
 
@@ -55,7 +52,7 @@ class View:
         self.halves = halves
         self.how = how
         self.model = halves.model
-        self.topical = isinstance(halves.model, TopicModel)
+        self.topical = halves.model.distributions
 
     @cached_property
     def lots(self) -> list[Lot]:
@@ -88,24 +85,9 @@ class View:
     def _compact(
         self, counts: TermCounts, triples: Triples, doc: int, vector: Floats | None
     ) -> Floats:
-        if isinstance(self.model, SuppliedModel):
-            if vector is not None:
-                if vector.shape != (self.model.n_topics,):
-                    raise UsageError(
-                        f"the vector has {len(vector)} numbers, and those of the model "
-                        f"{self.model.name!r} have {self.model.n_topics}"
-                    )
-                blended: Floats = self.model.with_vectors(vector[None, :], triples)[0]
-                return blended
-            if doc >= 0:
-                return self.halves.point(doc)
-        elif vector is not None:
-            raise UsageError(
-                f"model {self.model.name!r} has no use for a vector: name one of vectors, as in "
-                "--method halves(model=vectors)"
-            )
-        row: Floats = self.model.compact(counts, triples)[0]
-        return row
+        if self.model.has_own_vectors and vector is None and doc >= 0:
+            return self.halves.point(doc)
+        return self.model.query_vector(counts, triples, vector)
 
     def _lot(self, i: int, halves: Halves) -> Lot:
         codes, scales, word_scales = self.scaled(i, halves)

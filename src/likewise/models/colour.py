@@ -167,7 +167,7 @@ def word_routes(model: TopicModel | Subspace, counts: TermCounts, triples: Tripl
     topics = triples.topics[0].astype(np.float64)
     at = np.where(known, rows, 0)
     if isinstance(model, TopicModel):
-        by_topic = model.word_topics[at, : model.n_topics] * topics
+        by_topic = model.word_topics[at, : model.width] * topics
         topical = shares[0] * by_topic.sum(axis=1)
         behind = shares[2] * np.asarray(model.background)[at].astype(np.float64)
         own = shares[1] * own_weights * counts.counts.sum() / counts.counts

@@ -6,18 +6,22 @@ import os
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import asdict, dataclass
-from typing import ClassVar
+from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 
 from likewise import notation
 from likewise.collection.segment import find_rows
+from likewise.collection.snapshot import Snapshot
 from likewise.errors import UsageError
-from likewise.models.bags import Bags, Vocabulary
+from likewise.models.bags import Bags, Vocabulary, gather
 from likewise.models.gibbs import make_cells, resume, start, sweep
 from likewise.models.heldout import perplexity, split
 from likewise.models.priors import Priors, learn_priors
 from likewise.models.topics import TopicModel, distributions
+
+if TYPE_CHECKING:
+    from likewise.models.fitting import FitJob
 
 Watch = Callable[[dict[str, float]], None]
 
@@ -59,6 +63,13 @@ class DDM:
 
     def __str__(self) -> str:
         return notation.write(self)
+
+    def fit(self, snapshot: Snapshot, job: FitJob) -> TopicModel:
+        """Fit topics by sampling, from where another model stands if there is one to start from."""
+        job.refuse(self, "vectors", "gram")
+        origin = job.start.topics("to go on from") if job.start else None
+        vocabulary, bags = gather(snapshot, job.sample)
+        return fit(vocabulary, bags, self, threads=job.threads, origin=origin, watch=job.watch)
 
 
 @dataclass(frozen=True)
@@ -109,10 +120,10 @@ class Sampler:
         self._n_samples = 0
 
     def _go_on_from(self, origin: TopicModel) -> None:
-        if origin.n_topics != self.config.topics or origin.switch != self.config.switch:
+        if origin.width != self.config.topics or origin.switch != self.config.switch:
             raise UsageError(
                 f"a {self.config.notation} of {self.config.topics} topics cannot go on from a "
-                f"{origin.name} of {origin.n_topics}"
+                f"{origin.name} of {origin.width}"
             )
         rows = find_rows(origin.vocabulary.terms, self._vocabulary.terms)
         resume(

@@ -3,30 +3,64 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
-from typing import ClassVar, TypeAlias
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, Protocol
 
-from likewise import notation
+from likewise import notation, registry
 from likewise.collection.snapshot import Snapshot
 from likewise.errors import UsageError
-from likewise.models import ddm
-from likewise.models.bags import Sample, gather
-from likewise.models.ddm import DDM, LDA
-from likewise.models.given import (
-    NMF,
-    Categories,
-    OnlineLDA,
-    fit_categories,
-    fit_nmf,
-    fit_online_lda,
-)
-from likewise.models.stored import AnyModel, load_model
-from likewise.models.subspace import LSI, fit_lsi, span_of
-from likewise.models.supplied import Supplied, fit_supplied
-from likewise.models.topics import TopicModel
-from likewise.models.vectors import Vectors, from_field
+from likewise.models.bags import Sample
+
+if TYPE_CHECKING:
+    from likewise.models.gram import Gram
+    from likewise.models.model import Model
+    from likewise.models.stored import AnyModel
+    from likewise.models.vectors import Vectors
 
 Watch = Callable[[dict[str, float]], None]
+
+CONFIGS = registry.Table(registry.CONFIGS, groups=("likewise.models",))
+
+_REFUSALS = {
+    "start": "cannot be resumed; ddm and lda can",
+    "vectors": "is not made of vectors: the model that is, is called vectors",
+    "gram": "is not made of a function of texts; klsa can be",
+}
+
+
+class FitJob(NamedTuple):
+    """What a model is fitted with, beside its configuration.
+
+    `start` is a model to go on from; `vectors` are the user's (those that stand in a `field` of
+    the documents are read there again for documents that come later), and `gram` is a function of
+    two lists of texts. What a configuration has no use for it refuses. `name` is what the model
+    will be called.
+    """
+
+    sample: Sample = Sample()
+    start: Model | None = None
+    vectors: Vectors | None = None
+    field: str = ""
+    gram: Gram | None = None
+    name: str = ""
+    threads: int = 0
+    watch: Watch | None = None
+
+    def refuse(self, config: Config, *unused: str) -> None:
+        """Raise where there is something that a configuration has no use for."""
+        for what in unused:
+            if getattr(self, what) is not None:
+                raise UsageError(f"{config} {_REFUSALS[what]}")
+
+
+class Config(Protocol):
+    """The configuration of a model: small, frozen, written as `notation` writes it."""
+
+    notation: ClassVar[str]
+
+    def fit(self, snapshot: Snapshot, job: FitJob) -> Any:
+        """Fit a model to the documents."""
+        ...
 
 
 @dataclass(frozen=True)
@@ -39,19 +73,14 @@ class Span:
     def __str__(self) -> str:
         return notation.write(self)
 
+    def fit(self, snapshot: Snapshot, job: FitJob) -> Model:
+        """Give the space of the topics of a model that is stored."""
+        from likewise.models.stored import load_model
+        from likewise.models.subspace import span_of
 
-Config: TypeAlias = LSI | DDM | LDA | OnlineLDA | NMF | Categories | Span | Supplied
-
-CONFIGS: dict[str, type[Config]] = {
-    "lsi": LSI,
-    "ddm": DDM,
-    "lda": LDA,
-    "lda-vb": OnlineLDA,
-    "nmf": NMF,
-    "categories": Categories,
-    "span": Span,
-    "vectors": Supplied,
-}
+        job.refuse(self, "start", "vectors", "gram")
+        model: Model = load_model(snapshot, self.of)
+        return span_of(model.topics("to span a space"))
 
 
 def read_config(text: str) -> Config:
@@ -61,58 +90,21 @@ def read_config(text: str) -> Config:
 
 
 def fit_model(
-    collection: Snapshot,
+    snapshot: Snapshot,
     config: Config,
     *,
     sample: Sample = Sample(),
     threads: int = 0,
-    origin: TopicModel | None = None,
+    origin: Model | None = None,
     watch: Watch | None = None,
     vectors: Vectors | None = None,
 ) -> AnyModel:
     """Fit a model on a collection or a sample of it; DDM and LDA can go on from an `origin`.
 
-    `vectors` are the user's, for `Supplied` whose vectors do not stand in a field.
+    `vectors` are the user's, where they do not stand in a field.
     """
-    if collection.n_docs == 0:
-        raise UsageError(f"{collection.folder} holds no documents to fit a model on")
-    if origin is not None and not isinstance(config, DDM):
-        raise UsageError(f"{config} cannot go on from another model; ddm and lda can")
-    if isinstance(config, LSI):
-        return fit_lsi(collection, config, threads=threads, watch=watch)
-    if isinstance(config, Categories):
-        return fit_categories(collection, sample, config)
-    if isinstance(config, Span):
-        base = load_model(collection, config.of)
-        if not isinstance(base, TopicModel):
-            raise UsageError(f"model {config.of!r} has no topics to span a space")
-        return span_of(base)
-    if isinstance(config, Supplied):
-        return _fit_supplied(collection, config, vectors, threads, watch)
-    vocabulary, bags = gather(collection, sample)
-    if isinstance(config, OnlineLDA):
-        return fit_online_lda(vocabulary, bags, config)
-    if isinstance(config, NMF):
-        return fit_nmf(vocabulary, bags, config)
-    return ddm.fit(vocabulary, bags, config, threads=threads, origin=origin, watch=watch)
-
-
-def _fit_supplied(
-    collection: Snapshot,
-    config: Supplied,
-    vectors: Vectors | None,
-    threads: int,
-    watch: Watch | None,
-) -> AnyModel:
-    if config.field:
-        vectors = from_field(collection, config.field)
-    if vectors is None:
-        raise UsageError(
-            f"{config}: whose vectors? name a field of the documents, as in "
-            f"{replace(config, field='embedding')}, or a file: likewise fit --vectors FILE.npy"
-        )
-    model = fit_supplied(
-        collection, vectors.docs, vectors.rows, config, threads=threads, watch=watch
-    )
-    [note] = model.history
-    return replace(model, history=({**note, "without": vectors.without},))
+    if snapshot.n_docs == 0:
+        raise UsageError(f"{snapshot.folder} holds no documents to fit a model on")
+    job = FitJob(sample=sample, start=origin, vectors=vectors, threads=threads, watch=watch)
+    model: AnyModel = config.fit(snapshot, job)
+    return model

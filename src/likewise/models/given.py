@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,6 +19,9 @@ from likewise.models.bags import Bags, Sample, Vocabulary, gather
 from likewise.models.ddm import BETA_BACKGROUND, BETA_OWN, GAMMA
 from likewise.models.priors import Priors
 from likewise.models.topics import TopicModel, distributions
+
+if TYPE_CHECKING:
+    from likewise.models.fitting import FitJob
 
 ALPHA = 0.2
 _CATEGORY_SMOOTHING = 0.01
@@ -45,6 +48,11 @@ class OnlineLDA:
     def __str__(self) -> str:
         return notation.write(self)
 
+    def fit(self, snapshot: Snapshot, job: FitJob) -> TopicModel:
+        """Fit topics by variational Bayes."""
+        job.refuse(self, "start", "vectors", "gram")
+        return fit_online_lda(*gather(snapshot, job.sample), self)
+
 
 @dataclass(frozen=True)
 class NMF:
@@ -62,6 +70,11 @@ class NMF:
     def __str__(self) -> str:
         return notation.write(self)
 
+    def fit(self, snapshot: Snapshot, job: FitJob) -> TopicModel:
+        """Fit topics by factorising weights."""
+        job.refuse(self, "start", "vectors", "gram")
+        return fit_nmf(*gather(snapshot, job.sample), self)
+
 
 @dataclass(frozen=True)
 class Categories:
@@ -73,6 +86,11 @@ class Categories:
 
     def __str__(self) -> str:
         return notation.write(self)
+
+    def fit(self, snapshot: Snapshot, job: FitJob) -> TopicModel:
+        """Count the words of each category."""
+        job.refuse(self, "start", "vectors", "gram")
+        return fit_categories(snapshot, job.sample, self)
 
 
 def fit_online_lda(vocabulary: Vocabulary, bags: Bags, config: OnlineLDA) -> TopicModel:

@@ -18,6 +18,8 @@ words.
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 import numpy as np
 
 from likewise.collection.records import TermCounts
@@ -25,7 +27,9 @@ from likewise.collection.snapshot import Snapshot
 from likewise.compiled import Doubles, Ints
 from likewise.models.bags import Bags, counts_in
 from likewise.models.heldout import split
-from likewise.models.triple import Model
+
+if TYPE_CHECKING:
+    from likewise.models.model import Model
 
 _AMONG, _SAMPLE, _LEAST_WORDS = 5600, 600, 20
 _LEAST_BETA, _BETA = 0.5, 4.0

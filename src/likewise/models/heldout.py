@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 import numpy as np
 
 from likewise.collection.records import TermCounts
 from likewise.compiled import Floats, Ids, Ints, kernel
 from likewise.models.bags import Bags
-from likewise.models.topics import TopicModel
+
+if TYPE_CHECKING:
+    from likewise.models.topics import TopicModel
 
 
 def split(bags: Bags, *, seed: int) -> tuple[Bags, Bags]:
@@ -34,7 +38,7 @@ def perplexity(model: TopicModel, seen: Bags, foretold: Bags, *, threads: int = 
     triples = model.decompose(counts, words=max(most, 1), threads=threads)
     own_rows = np.searchsorted(terms, triples.terms).astype(np.int32)
     topics = np.zeros((seen.n_docs, model.word_topics.shape[1]), np.float32)
-    topics[:, : model.n_topics] = triples.topics
+    topics[:, : model.width] = triples.topics
     total = _log_likelihood(
         (foretold.bounds, foretold.rows, foretold.counts),
         (model.word_topics, model.background),

@@ -13,7 +13,8 @@ from likewise.collection.snapshot import Snapshot
 from likewise.compiled import Bools, Doubles, Floats, Ints
 from likewise.derived.store import derived_of
 from likewise.models.klsa import KernelSpace
-from likewise.models.stored import SMOOTH, find_model, load_model
+from likewise.models.model import SMOOTH
+from likewise.models.stored import find_model, load_model
 from likewise.models.user_kernels import GivenSpace
 from likewise.neighbours.coded import Coded, Codes, decode, encode
 from likewise.neighbours.vector_finders import VectorFinder
@@ -61,7 +62,7 @@ class StoredRows:
 
     def of(self, docs: Ints) -> Floats:
         """Give the rows of documents, as they are kept."""
-        bases, out = self.collection.bases, np.empty((len(docs), self.space.n_axes), np.float32)
+        bases, out = self.collection.bases, np.empty((len(docs), self.space.width), np.float32)
         owners = np.searchsorted(bases, docs, "right") - 1
         for i in np.unique(owners).tolist():
             mine = np.flatnonzero(owners == i)

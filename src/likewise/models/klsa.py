@@ -8,11 +8,11 @@ document, one that is added later too, has the row `u = φ V Σ⁻¹`.
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import asdict, dataclass, field
 from functools import cached_property
 from numbers import Integral
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -26,9 +26,12 @@ from likewise.errors import UsageError
 from likewise.models.bags import Vocabulary, counts_in
 from likewise.models.document_kernels import Corpus, DocumentKernel, Entries, read_kernel
 from likewise.models.lanczos import Plan, Watch, Weighted, principal_axes
+from likewise.models.model import DRIFT, SMOOTH, Model
 from likewise.models.subspace import choose_terms, read_counts
 from likewise.neighbours.coded import encode
-from likewise.records import Document
+
+if TYPE_CHECKING:
+    from likewise.models.fitting import FitJob
 
 MEMORY = 1 << 30
 # One axis for so many documents, at least and at most so many: chosen by cross-validation.
@@ -75,14 +78,31 @@ class KLSA:
     def __str__(self) -> str:
         return notation.write(self)
 
+    def fit(self, snapshot: Snapshot, job: FitJob) -> Model:
+        """Fit axes by a kernel of words, by the user's features, or by the user's function."""
+        job.refuse(self, "start")
+        if job.vectors is not None:
+            from likewise.models.user_kernels import fit_features
+
+            return fit_features(
+                snapshot, job.vectors, self, job.name, field=job.field, threads=job.threads
+            )
+        if job.gram is not None:
+            from likewise.models.gram import fit_gram
+
+            return fit_gram(snapshot, job.gram, self, job.name)
+        return fit_space(snapshot, self, name=job.name, threads=job.threads, watch=job.watch)
+
 
 @dataclass(frozen=True, eq=False)
-class KernelSpace:
+class KernelSpace(Model):
     """Axes of the features of documents, and their singular values over all documents."""
 
     kind: ClassVar[str] = "klsa"
-    role: ClassVar[str] = "smooth"
+    role: ClassVar[str] = SMOOTH
+    metric: ClassVar[str] = "inner"
     finder: ClassVar[str] = "tiles"
+    derived: ClassVar[tuple[str, ...]] = (DRIFT,)
     name: str
     vocabulary: Vocabulary
     shares: Doubles
@@ -94,7 +114,7 @@ class KernelSpace:
     history: tuple[Mapping[str, float], ...] = ()
 
     @property
-    def n_axes(self) -> int:
+    def width(self) -> int:
         """How many axes there are."""
         return int(self.basis.shape[1])
 
@@ -139,16 +159,13 @@ class KernelSpace:
     @property
     def layout(self) -> dict[str, tuple[Any, int]]:
         """Name the arrays of `encode`."""
-        return layout_of_rows(self.n_axes)
+        return layout_of_rows(self.width)
 
     def encode(
         self, collection: Snapshot, docs: Ints, *, words: int = 0, threads: int = 1
     ) -> dict[str, NDArray[Any]]:
         """Give what is stored of documents: their rows."""
         return encode(self.document_rows(collection, docs))._asdict()
-
-    def without(self, documents: Sequence[Document]) -> None:
-        """Give nothing: it keeps nothing of single documents."""
 
     @cached_property
     def corpus(self) -> Corpus:
@@ -171,7 +188,7 @@ class KernelSpace:
     def captured(self, counts: TermCounts) -> Doubles:
         """Give the share of each document's features that lies along the axes."""
         weighted = weigh(self.kernel, self.vocabulary, self.corpus, counts)
-        along = np.zeros((len(weighted.bounds) - 1, self.n_axes), np.float32)
+        along = np.zeros((len(weighted.bounds) - 1, self.width), np.float32)
         fold(weighted.bounds, weighted.rows, weighted.weights, np.asarray(self.basis), along)
         squares = np.concatenate([[0.0], np.cumsum(np.square(weighted.weights, dtype=np.float64))])
         whole = np.diff(squares[weighted.bounds])
@@ -181,7 +198,7 @@ class KernelSpace:
     def rows(self, counts: TermCounts) -> Floats:
         """Give the rows of documents: `u = φ V Σ⁻¹`."""
         weighted = weigh(self.kernel, self.vocabulary, self.corpus, counts)
-        out = np.zeros((len(weighted.bounds) - 1, self.n_axes), np.float32)
+        out = np.zeros((len(weighted.bounds) - 1, self.width), np.float32)
         basis, rows = self._scaled_rows(weighted.rows)
         fold(weighted.bounds, rows, weighted.weights, basis, out)
         owners = np.repeat(np.arange(len(out)), np.diff(weighted.bounds))

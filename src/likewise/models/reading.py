@@ -11,22 +11,20 @@ from numpy.typing import NDArray
 
 from likewise.collection.snapshot import Snapshot
 from likewise.compiled import Doubles, Floats, Ints
-from likewise.errors import UsageError
-from likewise.models.bags import Vocabulary
 from likewise.models.coherence import mean_npmi
-from likewise.models.supplied import SuppliedModel
 from likewise.models.surfaces import readable_terms, spaced
-from likewise.models.topics import TopicModel
 from likewise.models.triple import Triples
 
 if TYPE_CHECKING:
-    from likewise.models.stored import AnyModel
+    from likewise.models.model import Model
     from likewise.models.subspace import Subspace
+    from likewise.models.topics import TopicModel
 
 RELEVANCE = 0.6
 _LEAST_OF_BEST = 0.01
 _COHERENT_WORDS = 10
 _NEAREST = 3
+_NAMED_BY = 3
 _SURVEYED = 20_000
 _SURVEYED_CELLS = 40_000_000
 _COUNTED = 200_000
@@ -102,19 +100,13 @@ class Survey(NamedTuple):
         return np.asarray(used / max(total, 1e-12))
 
 
-def with_words(model: AnyModel) -> TopicModel | Subspace:
-    """Give a model whose topics or axes have words, or raise."""
-    if isinstance(model, SuppliedModel):
-        raise UsageError(
-            f"model {model.name!r} is of vectors from elsewhere, whose dimensions are no topics to "
-            "list; name another with --model, or fit one: likewise fit"
-        )
-    return model
+def survey(model: Model, collection: Snapshot, *, threads: int = 1) -> Survey:
+    """Decompose a collection's documents, at most 20,000 of them, to see what it is made of.
 
-
-def survey(model: TopicModel | Subspace, collection: Snapshot, *, threads: int = 1) -> Survey:
-    """Decompose a collection's documents, at most 20,000 of them, to see what it is made of."""
-    most = min(_SURVEYED, max(_SURVEYED_CELLS // max(model.n_topics, 1), 1))
+    A model whose topics have no words is refused.
+    """
+    _ = model.word_weights
+    most = min(_SURVEYED, max(_SURVEYED_CELLS // max(model.width, 1), 1))
     docs = spaced(collection.live_docs(), most)
     counts = collection.term_counts(docs)
     lengths = np.add.reduceat(np.append(counts.counts, 0), counts.bounds[:-1]).astype(np.int64)
@@ -123,7 +115,7 @@ def survey(model: TopicModel | Subspace, collection: Snapshot, *, threads: int =
 
 
 def describe(
-    model: TopicModel | Subspace,
+    model: Model,
     collection: Snapshot,
     *,
     words: int = 10,
@@ -133,49 +125,77 @@ def describe(
 ) -> list[TopicDescription]:
     """Describe every topic of a model by words and by documents of the collection."""
     seen = surveyed or survey(model, collection, threads=threads)
-    numbers = np.arange(model.n_topics)
+    return model.describe(collection, seen, words=words, docs=docs)
+
+
+def describe_topics(
+    model: TopicModel, collection: Snapshot, seen: Survey, *, words: int, docs: int
+) -> list[TopicDescription]:
+    """Describe topics by their likeliest words and their most relevant ones."""
+    numbers = np.arange(model.width)
     likely = top_rows(model, numbers, n=max(words, _COHERENT_WORDS))
-    if isinstance(model, TopicModel):
-        second = relevant_rows(model, collection, numbers, n=words)
-        shares, nearest = seen.topic_shares, _nearest(model)
-    else:
-        second = top_rows(model, numbers, n=max(words, _COHERENT_WORDS), sign=-1)
-        squares = np.square(np.asarray(model.values, np.float64))
-        shares, nearest = squares / max(squares.sum(), 1e-12), [()] * model.n_topics
-    read = _Reader(model.vocabulary, collection, [*likely, *second])
-    first = _coherence(likely, read, collection)
-    other = first if isinstance(model, TopicModel) else _coherence(second, read, collection)
-    examples = _examples(model, seen, collection, docs)
-    labels = getattr(model, "labels", ()) or [""] * model.n_topics
-    out = []
-    for k in numbers.tolist():
-        weights = _weights(model, k)
-        ours, others = (
-            read.words(likely[k][:words], weights),
-            read.words(second[k][:words], weights),
+    relevant = relevant_rows(model, collection, numbers, n=words)
+    read = _Reader(model, collection, [*likely, *relevant])
+    coherence = _coherence(likely, read, collection)
+    examples = _examples(seen.triples.topics * seen.triples.shares[:, :1], seen, collection, docs)
+    labels, nearest, shares = model.labels or [""] * model.width, _nearest(model), seen.topic_shares
+    return [
+        TopicDescription(
+            number=k,
+            label=labels[k],
+            share=float(shares[k]),
+            coherence=float(coherence[k]),
+            words=read.words(likely[k][:words], k),
+            telling=read.words(relevant[k], k),
+            nearest=nearest[k],
+            documents=examples[k],
         )
-        topical, mean = isinstance(model, TopicModel), float(first[k] + other[k]) / 2
+        for k in range(model.width)
+    ]
+
+
+def describe_axes(
+    model: Subspace, collection: Snapshot, seen: Survey, *, words: int, docs: int
+) -> list[TopicDescription]:
+    """Describe axes by the words of both poles."""
+    numbers = np.arange(model.width)
+    poles = [top_rows(model, numbers, n=max(words, _COHERENT_WORDS), sign=sign) for sign in (1, -1)]
+    read = _Reader(model, collection, [*poles[0], *poles[1]])
+    coherence = np.stack([_coherence(pole, read, collection) for pole in poles], axis=1)
+    # Shares of a document in a space are squares; the positive pole is the one described.
+    examples = _examples(np.square(np.maximum(seen.triples.topics, 0)), seen, collection, docs)
+    squares = np.square(np.asarray(model.values, np.float64))
+    shares = squares / max(squares.sum(), 1e-12)
+    out = []
+    for k in range(model.width):
+        first, other = coherence[k].tolist()
+        opposite = read.words(poles[1][k][:words], k)
         out.append(
             TopicDescription(
                 number=k,
-                label=labels[k],
+                label="",
                 share=float(shares[k]),
-                coherence=float(first[k]) if topical or not len(others) else mean,
-                words=ours,
-                telling=others if topical else (),
-                opposite=() if topical else others,
-                pole_coherence=() if topical else (float(first[k]), float(other[k])),
-                nearest=nearest[k],
+                coherence=(first + other) / 2 if opposite else first,
+                words=read.words(poles[0][k][:words], k),
+                opposite=opposite,
+                pole_coherence=(first, other),
                 documents=examples[k],
             )
         )
     return out
 
 
+def named_by_words(model: Model, collection: Snapshot, unit: str) -> list[str]:
+    """Name topics or axes by their first words: `topic 3 (wing, lift, tail)`."""
+    rows = top_rows(model, np.arange(model.width), n=_NAMED_BY)
+    terms = [collection.terms(np.asarray(model.vocabulary.terms)[mine]) for mine in rows]
+    return [f"{unit} {k} ({', '.join(its)})" for k, its in enumerate(terms)]
+
+
 # Words
 
 
-def top_rows(model: TopicModel | Subspace, topics: Ints, *, n: int, sign: int = 1) -> list[Ints]:
+def top_rows(model: Model, topics: Ints, *, n: int, sign: int = 1) -> list[Ints]:
     """Find the vocabulary rows of the n likeliest words of topics, or of one pole of axes."""
     return [_best(sign * column, n) for column in _columns(model, topics)]
 
@@ -202,31 +222,24 @@ def relevance(topic: NDArray[np.floating], corpus: Doubles) -> Doubles:
 class _Reader:
     """Reads vocabulary rows as words."""
 
-    def __init__(
-        self, vocabulary: Vocabulary, collection: Snapshot, row_sets: Iterable[Ints]
-    ) -> None:
+    def __init__(self, model: Model, collection: Snapshot, row_sets: Iterable[Ints]) -> None:
         rows = np.unique(np.concatenate([np.empty(0, np.int64), *row_sets])).astype(np.int64)
-        terms = collection.terms(np.asarray(vocabulary.terms)[rows])
+        terms = collection.terms(np.asarray(model.vocabulary.terms)[rows])
         self.terms = dict(zip(rows.tolist(), terms, strict=True))
         self._readable = readable_terms(collection, terms)
+        self._weights = model.word_weights
 
-    def words(self, rows: Ints, weights: NDArray[np.floating]) -> tuple[Word, ...]:
+    def words(self, rows: Ints, topic: int) -> tuple[Word, ...]:
         terms = [self.terms[row] for row in rows.tolist()]
-        chances = weights[rows].tolist()
+        chances = self._weights[rows, topic].tolist()
         return tuple(
             Word(term, self._readable[term], weight)
             for term, weight in zip(terms, chances, strict=True)
         )
 
 
-def _weights(model: TopicModel | Subspace, k: int) -> NDArray[np.floating]:
-    matrix = model.word_topics if isinstance(model, TopicModel) else model.basis
-    column: Floats = matrix[:, k]
-    return column
-
-
-def _columns(model: TopicModel | Subspace, topics: Ints) -> Iterable[NDArray[np.float32]]:
-    matrix = model.word_topics if isinstance(model, TopicModel) else model.basis
+def _columns(model: Model, topics: Ints) -> Iterable[NDArray[np.float32]]:
+    matrix = model.word_weights
     for first in range(0, len(topics), _TOPICS_AT_ONCE):
         yield from np.ascontiguousarray(matrix[:, topics[first : first + _TOPICS_AT_ONCE]].T)
 
@@ -248,10 +261,10 @@ def _coherence(row_sets: Sequence[Ints], read: _Reader, collection: Snapshot) ->
 
 
 def _nearest(model: TopicModel) -> list[tuple[Near, ...]]:
-    roots = np.sqrt(model.word_topics[:, : model.n_topics])
+    roots = np.sqrt(model.word_topics[:, : model.width])
     distances = np.sqrt(np.maximum(1 - roots.T @ roots, 0)).astype(np.float64)
     np.fill_diagonal(distances, np.inf)
-    n = min(_NEAREST, model.n_topics - 1)
+    n = min(_NEAREST, model.width - 1)
     order = np.argsort(distances, axis=1, kind="stable")[:, :n]
     return [
         tuple(Near(j, float(distances[k, j])) for j in row) for k, row in enumerate(order.tolist())
@@ -259,20 +272,15 @@ def _nearest(model: TopicModel) -> list[tuple[Near, ...]]:
 
 
 def _examples(
-    model: TopicModel | Subspace, seen: Survey, collection: Snapshot, n: int
+    weights: Floats, seen: Survey, collection: Snapshot, n: int
 ) -> list[tuple[Example, ...]]:
     """Give the documents that have most of each topic, among those with enough words."""
     if not len(seen.docs):
-        return [()] * seen.triples.topics.shape[1]
+        return [()] * weights.shape[1]
     enough = min(_ENOUGH_WORDS, float(np.median(seen.lengths)) / 2)
     able = np.flatnonzero(seen.lengths >= max(enough, 1))
-    if isinstance(model, TopicModel):
-        weights = seen.triples.topics[able] * seen.triples.shares[able, :1]
-    else:
-        # Shares of a document in a space are squares; the positive pole is the one described.
-        weights = np.square(np.maximum(seen.triples.topics[able], 0))
     out = []
-    for column in weights.T:
+    for column in weights[able].T:
         best = _best(column, n)
         docs = seen.docs[able[best]].tolist()
         out.append(

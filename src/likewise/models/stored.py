@@ -5,10 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from contextlib import ExitStack
 from pathlib import Path
-from typing import Any, ClassVar, Protocol
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
-from numpy.typing import NDArray
 
 from likewise import registry
 from likewise.collection.files import storage_errors
@@ -29,58 +28,24 @@ from likewise.models.document_vectors import (
     take,
     to_arrays,
 )
-from likewise.models.subspace import Subspace
-from likewise.models.supplied import SuppliedModel
-from likewise.models.topics import TopicModel
+from likewise.models.model import LIKE, SMOOTH, Model
 from likewise.neighbours.coded import Coded
 from likewise.neighbours.vector_finders import FEWEST_FOUND, VectorFinder, read_vector_finder
 from likewise.records import Document
 
-AnyModel = TopicModel | Subspace | SuppliedModel
+if TYPE_CHECKING:
+    from likewise.models.subspace import Subspace
+    from likewise.models.supplied import SuppliedModel
+    from likewise.models.topics import TopicModel
 
-LIKE, SMOOTH = "like", "smooth"
+AnyModel: TypeAlias = "TopicModel | Subspace | SuppliedModel"
+
 # How artifacts that a name may belong to are called.
 _CALLED = {LIKE: "a model of documents", SMOOTH: "a kernel model", "graph": "a graph of terms"}
 # Of large collections fewer own words are kept: 5 million documents then take 1.5 GB.
 STORED_WORDS, _FEWER_WORDS, _MANY_DOCS = 75, 30, 500_000
 
 _DOCS_AT_ONCE = 4096
-
-
-class StoredModel(Protocol):
-    """A fitted model as it is stored; `finder` is the index of documents' vectors that suits it."""
-
-    kind: ClassVar[str]
-    role: ClassVar[str]
-    finder: ClassVar[str]
-
-    @property
-    def name(self) -> str:
-        """What it is called."""
-        ...
-
-    def arrays(self) -> dict[str, NDArray[Any]]:
-        """Give the arrays that it is stored as."""
-        ...
-
-    def about(self) -> dict[str, Any]:
-        """Give the plain values that it is stored with."""
-        ...
-
-    @property
-    def layout(self) -> dict[str, tuple[Any, int]]:
-        """Name the arrays of `encode`: their types, and the widths of their rows."""
-        ...
-
-    def encode(
-        self, collection: Snapshot, docs: Ints, *, words: int, threads: int = 1
-    ) -> dict[str, NDArray[Any]]:
-        """Give what is stored of documents, each by itself: in any company the same bits."""
-        ...
-
-    def without(self, documents: Sequence[Document]) -> StoredModel | None:
-        """Give the model without what it keeps of documents; None where that is nothing."""
-        ...
 
 
 class ModelKind(Kind):
@@ -98,9 +63,7 @@ class ModelKind(Kind):
             )
         return registry.look_up(registry.MODELS, about["type"]).load(inputs.name, arrays, about)
 
-    def forget(
-        self, root: StoredModel, gone: Sequence[Document], inputs: Inputs
-    ) -> StoredModel | None:
+    def forget(self, root: Model, gone: Sequence[Document], inputs: Inputs) -> Model | None:
         """Leave out the vectors that the user gave for documents that are gone."""
         return root.without(gone)
 
@@ -114,14 +77,14 @@ class VectorsKind(Kind):
 
     def compute(self, inputs: Inputs, out: Output) -> None:
         """Encode documents, some thousands at a time."""
-        model: StoredModel = inputs.derived.root("model", inputs.name)
+        model: Model = inputs.derived.root("model", inputs.name)
         words = inputs.derived.find("model", inputs.name).about["words"]
         docs, threads = inputs.docs(), inputs.threads
         encode_documents(model, inputs.snapshot, docs, out, words, threads, inputs.progress)
 
     def load(self, arrays: Arrays, about: Mapping[str, Any], inputs: Inputs) -> Halves | Coded:
         """Give vectors and own words, or vectors alone."""
-        model: StoredModel = inputs.derived.root("model", inputs.name)
+        model: Model = inputs.derived.root("model", inputs.name)
         width, n_docs = model.layout["codes"][1], inputs.snapshot.segments[inputs.segment].n_docs
         what = f"{inputs.snapshot.folder}: vectors of {inputs.name}"
         if "words.sizes" in model.layout:
@@ -133,7 +96,7 @@ class VectorsKind(Kind):
         self, parts: Sequence[Arrays], rows: Sequence[Ints], inputs: Inputs, out: Output
     ) -> bool:
         """Take the rows that are left, one part after the other."""
-        model: StoredModel = inputs.derived.root("model", inputs.name)
+        model: Model = inputs.derived.root("model", inputs.name)
         width = model.layout["codes"][1]
         if "words.sizes" not in model.layout:
             for name in model.layout:
@@ -179,7 +142,7 @@ MODEL, VECTORS, FINDER = ModelKind(), VectorsKind(), FinderKind()
 
 
 def encode_documents(
-    model: StoredModel,
+    model: Model,
     collection: Snapshot,
     docs: Ints,
     out: Output,
@@ -215,7 +178,7 @@ def stored_words(n_docs: int) -> int:
 
 def store_model(
     snapshot: Snapshot,
-    model: StoredModel,
+    model: Model,
     *,
     name: str = "",
     job: Job | None = None,

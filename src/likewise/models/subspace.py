@@ -9,11 +9,11 @@ largest by magnitude. A weight is signed: below zero the axes promise more of a 
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import asdict, dataclass, field, replace
 from functools import cached_property
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -28,9 +28,13 @@ from likewise.models.bags import Vocabulary
 from likewise.models.document_vectors import as_halves, layout_of, to_arrays
 from likewise.models.halving import power_of_idf, unrecognised
 from likewise.models.lanczos import Plan, Watch, Weighted, overlap, principal_axes, slabs, times
+from likewise.models.model import Model
 from likewise.models.topics import TopicModel
 from likewise.models.triple import OWN_WORDS, Triples, largest
-from likewise.records import Document
+
+if TYPE_CHECKING:
+    from likewise.models.fitting import FitJob
+    from likewise.models.reading import Survey, TopicDescription
 
 WEIGHTINGS = ("tfidf", "bm25")
 K1, B = 1.2, 0.75
@@ -72,17 +76,20 @@ class LSI:
     def __str__(self) -> str:
         return notation.write(self)
 
+    def fit(self, snapshot: Snapshot, job: FitJob) -> Subspace:
+        """Fit axes to the documents."""
+        job.refuse(self, "start", "vectors", "gram")
+        return fit_lsi(snapshot, self, threads=job.threads, watch=job.watch)
+
 
 @dataclass(frozen=True, eq=False)
-class Subspace:
+class Subspace(Model):
     """Orthonormal axes (the columns of `basis`, a row for each word) and their singular values.
 
     `average_length` is that of the documents it was fitted on, for weights as in BM25.
     """
 
     kind: ClassVar[str] = "subspace"
-    role: ClassVar[str] = "like"
-    finder: ClassVar[str] = "ivf(refine=4)"
     name: str
     vocabulary: Vocabulary
     basis: NDArray[np.float32]
@@ -94,7 +101,7 @@ class Subspace:
     history: tuple[Mapping[str, float], ...] = ()
 
     @property
-    def n_topics(self) -> int:
+    def width(self) -> int:
         """How many axes there are."""
         return int(self.basis.shape[1])
 
@@ -138,7 +145,7 @@ class Subspace:
     @property
     def layout(self) -> dict[str, tuple[Any, int]]:
         """Name the arrays of `encode`."""
-        return layout_of(self.n_topics)
+        return layout_of(self.width)
 
     def encode(
         self, collection: Snapshot, docs: Ints, *, words: int, threads: int = 1
@@ -146,9 +153,6 @@ class Subspace:
         """Give what is stored of documents to compare them: vectors, and so many own words."""
         triples = self.decompose(collection.term_counts(docs), words=words, threads=threads)
         return to_arrays(as_halves(triples, triples.topics))
-
-    def without(self, documents: Sequence[Document]) -> None:
-        """Give nothing: it keeps nothing of single documents."""
 
     def coordinates(self, vectors: Floats, shares: Floats) -> Floats:
         """Give vectors as they are stored, with their shares, as projections."""
@@ -176,7 +180,7 @@ class Subspace:
             raise UsageError(f"a document cannot have {words} own words: 0 or more")
         n_docs = len(counts.bounds) - 1
         basis, scale = np.asarray(self.basis), self.scale
-        topics = np.zeros((n_docs, self.n_topics), np.float32)
+        topics = np.zeros((n_docs, self.width), np.float32)
         shares = np.zeros((n_docs, 3), np.float32)
         rest = np.zeros(len(counts.terms), np.float32)
 
@@ -201,6 +205,27 @@ class Subspace:
     def compact(self, counts: TermCounts, triples: Triples) -> NDArray[np.float32]:
         """Give the projections."""
         return triples.topics
+
+    # Meaning
+
+    @property
+    def word_weights(self) -> NDArray[np.float32]:
+        """What words weigh on axes."""
+        return self.basis
+
+    def dimension_names(self, collection: Snapshot) -> list[str]:
+        """Name axes by the words of their positive poles."""
+        from likewise.models.reading import named_by_words
+
+        return named_by_words(self, collection, "axis")
+
+    def describe(
+        self, collection: Snapshot, seen: Survey, *, words: int, docs: int
+    ) -> list[TopicDescription]:
+        """Describe every axis."""
+        from likewise.models.reading import describe_axes
+
+        return describe_axes(self, collection, seen, words=words, docs=docs)
 
 
 class Scale:
@@ -322,7 +347,7 @@ def span_of(
     words = vocabulary or model.vocabulary
     factors = Scale(model.vocabulary, "tfidf", 1.0).factors[:-1]
     with slabs(threads) as pool:
-        roots = factors[:, None] * np.sqrt(model.word_topics[:, : model.n_topics])
+        roots = factors[:, None] * np.sqrt(model.word_topics[:, : model.width])
         squares, turns = np.linalg.eigh(overlap(roots, roots, pool))
         squares, turns = squares[::-1], turns[:, ::-1]
         good = squares > _LEAST_SHARE * squares[0]

@@ -12,7 +12,7 @@ import os
 from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import Executor
 from dataclasses import asdict, dataclass, field, replace
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -26,6 +26,7 @@ from likewise.errors import UsageError
 from likewise.models.bags import Vocabulary
 from likewise.models.document_vectors import as_halves, layout_of, to_arrays
 from likewise.models.lanczos import Watch, Weighted, overlap, slabs, times
+from likewise.models.model import Model, Weights
 from likewise.models.ridge import STRIP, Matrix, Pairs, choose_ridge, cosines, regress
 from likewise.models.subspace import (
     MEMORY,
@@ -36,8 +37,11 @@ from likewise.models.subspace import (
     read_counts,
 )
 from likewise.models.triple import OWN_WORDS, Triples
-from likewise.models.vectors import Kept, field_rows, keep, none_kept, unit
+from likewise.models.vectors import Kept, field_rows, from_field, keep, none_kept, unit
 from likewise.records import Document
+
+if TYPE_CHECKING:
+    from likewise.models.fitting import FitJob
 
 _AT_ONCE = 4
 _MOST_HELD_OUT, _FEW_DOCS = 2048, 256
@@ -79,9 +83,23 @@ class Supplied:
     def __str__(self) -> str:
         return notation.write(self)
 
+    def fit(self, snapshot: Snapshot, job: FitJob) -> SuppliedModel:
+        """Fit a map from words to vectors, which stand in the field or are those of the job."""
+        job.refuse(self, "start", "gram")
+        vectors = from_field(snapshot, self.field) if self.field else job.vectors
+        if vectors is None:
+            raise UsageError(
+                f"{self}: whose vectors? name a field of the documents, as in "
+                f"{replace(self, field='embedding')}, or a file: likewise fit --vectors FILE.npy"
+            )
+        docs, rows, without = vectors
+        model = fit_supplied(snapshot, docs, rows, self, threads=job.threads, watch=job.watch)
+        [note] = model.history
+        return replace(model, history=({**note, "without": without},))
+
 
 @dataclass(frozen=True, eq=False)
-class SuppliedModel:
+class SuppliedModel(Model):
     """A map from words to the user's vectors: `Wᵀt = turnᵀ Qᵀt`, Q the basis of `axes`.
 
     `centre` is the mean vector. `trust` is how far words foretell vectors, the cosine over
@@ -91,8 +109,7 @@ class SuppliedModel:
     """
 
     kind: ClassVar[str] = "vectors"
-    role: ClassVar[str] = "like"
-    finder: ClassVar[str] = "ivf(refine=4)"
+    has_own_vectors: ClassVar[bool] = True
     name: str
     axes: Subspace
     turn: Matrix
@@ -111,7 +128,7 @@ class SuppliedModel:
         return self.axes.vocabulary
 
     @property
-    def n_topics(self) -> int:
+    def width(self) -> int:
         """How long a vector is."""
         return len(self.centre)
 
@@ -143,7 +160,7 @@ class SuppliedModel:
         """Give it as it was stored."""
         axes = Subspace.load(name, arrays, about)
         width = len(arrays["centre"])
-        require(arrays, name, turn=(axes.n_topics, width))
+        require(arrays, name, turn=(axes.width, width))
         return cls(
             name,
             axes,
@@ -161,7 +178,7 @@ class SuppliedModel:
     @property
     def layout(self) -> dict[str, tuple[Any, int]]:
         """Name the arrays of `encode`."""
-        return layout_of(self.n_topics)
+        return layout_of(self.width)
 
     def encode(
         self, collection: Snapshot, docs: Ints, *, words: int, threads: int = 1
@@ -179,6 +196,10 @@ class SuppliedModel:
         left = self.kept.without([document.id for document in documents])
         return None if left is None else replace(self, kept=left)
 
+    def weights(self, collection: Snapshot) -> Weights:
+        """Weigh vectors by their trust, or as the user has it."""
+        return Weights(self.weight, 1.0, "fixed" if self.fixed else "trust")
+
     @property
     def weight(self) -> float:
         """How much the compact half counts beside own words that count one.
@@ -194,7 +215,7 @@ class SuppliedModel:
         Topics are the vector that the words foretell, as long as the topical share's root.
         """
         triples = self.axes.decompose(counts, words=words, threads=threads)
-        topics = np.zeros((len(triples.topics), self.n_topics), np.float32)
+        topics = np.zeros((len(triples.topics), self.width), np.float32)
 
         def part(first: int) -> None:
             inside = slice(first, first + _CHUNK)
@@ -206,6 +227,23 @@ class SuppliedModel:
     def compact(self, counts: TermCounts, triples: Triples) -> Matrix:
         """Give the vectors that words foretell."""
         return triples.topics
+
+    def query_vector(self, counts: TermCounts, triples: Triples, vector: Floats | None) -> Floats:
+        """Give the vector of a text, blended; without one, what its words foretell."""
+        if vector is None:
+            return super().query_vector(counts, triples, None)
+        if vector.shape != (self.width,):
+            raise UsageError(
+                f"the vector has {len(vector)} numbers, and those of the model {self.name!r} have "
+                f"{self.width}"
+            )
+        blended: Floats = self.with_vectors(vector[None, :], triples)[0]
+        return blended
+
+    @property
+    def word_weights(self) -> NDArray[np.float32]:
+        """Refuse: nobody named the axes of a map."""
+        self._refuse("is of vectors from elsewhere, whose dimensions are no topics to list")
 
     def with_vectors(self, vectors: ArrayLike, triples: Triples) -> Floats:
         """Give the compact half of documents, at length one, from the user's vectors.
@@ -233,13 +271,13 @@ class SuppliedModel:
         later has none until the model is fitted again, and one that was replaced keeps its own.
         """
         if name := self.settings.get("field"):
-            return self.place(field_rows(collection, docs, name, self.n_topics))
+            return self.place(field_rows(collection, docs, name, self.width))
         return self.rows(collection.doc_ids(docs))
 
     def rows(self, doc_ids: Sequence[str]) -> Floats:
         """Give the vectors that are kept by these ids as `place` has them, zeros for none."""
         if not len(self.kept.keys):
-            return np.zeros((len(doc_ids), self.n_topics), np.float32)
+            return np.zeros((len(doc_ids), self.width), np.float32)
         return self.kept.of(doc_ids)
 
     def place(self, vectors: ArrayLike) -> Floats:
@@ -320,6 +358,7 @@ def fit_supplied(
         spread=spread,
         blend=config.blend,
         fixed=config.weight,
+        kept=none_kept(rows.shape[1]),
         settings={"model": str(config)} | asdict(config),
         history=(note | {"weight": config.weight or _SPREAD * trust / spread},),
     )

@@ -8,10 +8,10 @@ everything: a word goes there as far as its *repetition* is not explained elsewh
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -24,9 +24,13 @@ from likewise.compiled import Doubles, Floats, Ids, Int, Ints, fast_kernel, kern
 from likewise.models.bags import Vocabulary, counts_in
 from likewise.models.document_vectors import as_halves, layout_of, to_arrays
 from likewise.models.gibbs import padded
+from likewise.models.heldout import perplexity, split
+from likewise.models.model import Model
 from likewise.models.priors import Priors
 from likewise.models.triple import OWN_WORDS, Triples, largest
-from likewise.records import Document
+
+if TYPE_CHECKING:
+    from likewise.models.reading import Survey, TopicDescription
 
 TOLERANCE = 1e-2
 MOST_ITERATIONS = 200
@@ -37,15 +41,16 @@ _LEAST_WORDS = 1e-3
 
 
 @dataclass(frozen=True, eq=False)
-class TopicModel:
+class TopicModel(Model):
     """Topics φ (a padded row for each word), background Ω, and the priors of a document.
 
     With `switch` off a document is topics only, as in LDA. `history` is what the fit reported.
     """
 
     kind: ClassVar[str] = "topics"
-    role: ClassVar[str] = "like"
-    finder: ClassVar[str] = "ivf(refine=4)"
+    metric: ClassVar[str] = "hellinger"
+    dimension: ClassVar[str] = "topic"
+    distributions: ClassVar[bool] = True
     name: str
     vocabulary: Vocabulary
     word_topics: NDArray[np.float32]
@@ -57,7 +62,7 @@ class TopicModel:
     history: tuple[Mapping[str, float], ...] = ()
 
     @property
-    def n_topics(self) -> int:
+    def width(self) -> int:
         """How many topics there are."""
         return len(self.priors.alpha)
 
@@ -104,7 +109,7 @@ class TopicModel:
     @property
     def layout(self) -> dict[str, tuple[Any, int]]:
         """Name the arrays of `encode`."""
-        return layout_of(self.n_topics)
+        return layout_of(self.width)
 
     def encode(
         self, collection: Snapshot, docs: Ints, *, words: int, threads: int = 1
@@ -113,9 +118,6 @@ class TopicModel:
         counts = collection.term_counts(docs)
         triples = self.decompose(counts, words=words, threads=threads)
         return to_arrays(as_halves(triples, self.compact(counts, triples)))
-
-    def without(self, documents: Sequence[Document]) -> None:
-        """Give nothing: it keeps nothing of single documents."""
 
     def coordinates(self, vectors: Floats, shares: Floats) -> Floats:
         """Give vectors as they are stored as shares of topics."""
@@ -136,7 +138,7 @@ class TopicModel:
         shares = np.zeros((n_docs, 3), np.float32)
         own = np.zeros(len(rows), np.float32)
         alpha = np.zeros(self.word_topics.shape[1], np.float32)
-        alpha[: self.n_topics] = self.priors.alpha
+        alpha[: self.width] = self.priors.alpha
 
         def infer_chunk(first: int) -> None:
             last = min(first + _CHUNK, n_docs)
@@ -159,7 +161,7 @@ class TopicModel:
                 list(pool.map(infer_chunk, chunks))
         bounds, places = largest(counts.bounds, own, words)
         return Triples(
-            topics[:, : self.n_topics],
+            topics[:, : self.width],
             bounds,
             counts.terms[places].astype(np.int64),
             own[places],
@@ -176,6 +178,35 @@ class TopicModel:
         # Inference gives the prior to a document of which the model knows no word.
         topics = triples.topics * (np.diff(known.bounds) > 0)[:, None]
         return np.sqrt(without_prior(topics, self.priors.alpha, n_words))
+
+    # Meaning
+
+    @property
+    def word_weights(self) -> NDArray[np.float32]:
+        """What words weigh in topics."""
+        return self.word_topics
+
+    def topics(self, purpose: str) -> TopicModel:
+        """Give itself."""
+        return self
+
+    def dimension_names(self, collection: Snapshot) -> list[str]:
+        """Name topics by their labels, or by their likeliest words."""
+        from likewise.models.reading import named_by_words
+
+        return list(self.labels) or named_by_words(self, collection, "topic")
+
+    def describe(
+        self, collection: Snapshot, seen: Survey, *, words: int, docs: int
+    ) -> list[TopicDescription]:
+        """Describe every topic."""
+        from likewise.models.reading import describe_topics
+
+        return describe_topics(self, collection, seen, words=words, docs=docs)
+
+    def fit_error(self, counts: TermCounts, *, seed: int = 0) -> float:
+        """Give the perplexity of half the words of documents given the others."""
+        return perplexity(self, *split(self.vocabulary.bags(counts), seed=seed))
 
 
 def without_prior(

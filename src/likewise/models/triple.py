@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-from typing import ClassVar, NamedTuple, Protocol
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from likewise.collection.records import TermCounts
 from likewise.compiled import Floats, Int, Ints, kernel
-from likewise.models.bags import Vocabulary
 
 OWN_WORDS = 15
 
@@ -27,38 +25,6 @@ class Triples(NamedTuple):
     terms: Ints
     weights: Floats
     shares: NDArray[np.float32]
-
-
-class Model(Protocol):
-    """A fitted model: it knows its vocabulary, and decomposes documents old or new."""
-
-    kind: ClassVar[str]
-
-    @property
-    def name(self) -> str:
-        """What it is stored under."""
-        ...
-
-    @property
-    def vocabulary(self) -> Vocabulary:
-        """The terms that it knows."""
-        ...
-
-    @property
-    def n_topics(self) -> int:
-        """How many topics, or axes, there are."""
-        ...
-
-    def decompose(self, counts: TermCounts, *, words: int = OWN_WORDS, threads: int = 1) -> Triples:
-        """Decompose documents, each by itself, with up to so many own words."""
-        ...
-
-    def compact(self, counts: TermCounts, triples: Triples) -> NDArray[np.float32]:
-        """Give what is compared of documents beside own words: directions matter, not lengths.
-
-        Zeros for a document of which the model knows no word.
-        """
-        ...
 
 
 @kernel

@@ -25,8 +25,10 @@ from likewise.collection.pack import Arrays, require
 from likewise.collection.snapshot import Snapshot
 from likewise.compiled import Doubles, Floats, Ints
 from likewise.errors import UsageError
+from likewise.models.bags import Vocabulary
 from likewise.models.klsa import KLSA, fold, layout_of_rows, n_axes, without_noise
 from likewise.models.lanczos import slabs
+from likewise.models.model import SMOOTH, Model
 from likewise.models.vectors import Kept, Vectors, field_rows, hashes
 from likewise.neighbours.coded import Coded, encode
 from likewise.records import Document
@@ -40,7 +42,7 @@ _LEAST_SHARE, NEGATIVE = 1e-6, 1e-4
 
 
 @dataclass(frozen=True, eq=False)
-class GivenSpace:
+class GivenSpace(Model):
     """Rows of documents by a kernel that the user gave.
 
     `kept` are rows by document id and text. Where features stand in a `field` of the documents,
@@ -48,8 +50,10 @@ class GivenSpace:
     """
 
     kind: ClassVar[str] = "klsa-given"
-    role: ClassVar[str] = "smooth"
+    role: ClassVar[str] = SMOOTH
+    metric: ClassVar[str] = "inner"
     finder: ClassVar[str] = "tiles"
+    derived: ClassVar[tuple[str, ...]] = ()
     name: str
     basis: Floats
     values: Doubles
@@ -59,7 +63,12 @@ class GivenSpace:
     history: tuple[Mapping[str, float], ...] = ()
 
     @property
-    def n_axes(self) -> int:
+    def vocabulary(self) -> Vocabulary:
+        """Refuse: rows are of what the user gave."""
+        self._refuse("is by a kernel that the user gave, and knows no words")
+
+    @property
+    def width(self) -> int:
         """How many axes there are."""
         return len(self.values)
 
@@ -101,7 +110,7 @@ class GivenSpace:
     @property
     def layout(self) -> dict[str, tuple[Any, int]]:
         """Name the arrays of `encode`."""
-        return layout_of_rows(self.n_axes)
+        return layout_of_rows(self.width)
 
     def encode(
         self, collection: Snapshot, docs: Ints, *, words: int = 0, threads: int = 1

@@ -11,10 +11,10 @@ from likewise.compiled import Doubles, Floats
 from likewise.like.kernels import Rows
 from likewise.like.likeness import Likeness
 from likewise.like.methods import CANDIDATES, HalvesRanker, HalvesStage, check_candidates
-from likewise.like.store import StoredHalves, Weights
+from likewise.like.store import StoredHalves
 from likewise.like.view import How, View
 from likewise.models.document_vectors import Halves
-from likewise.models.topics import TopicModel
+from likewise.models.model import Weights
 from likewise.models.triple import Triples
 from likewise.neighbours.coded import decode
 
@@ -61,8 +61,7 @@ class PublishedView(View):
 
     def _topics(self, i: int, halves: Halves) -> Floats:
         """Give topics with their prior: what `without_prior` took away is known."""
-        assert isinstance(self.model, TopicModel)
-        alpha = self.model.priors.alpha
+        alpha = self.model.topics("to compare as published").priors.alpha
         lengths = np.asarray(self.halves.collection.segments[i].lengths, np.float64)
         n_words = lengths * halves.shares[:, 0]
         mine = np.square(decode(halves.points), dtype=np.float64) * n_words[:, None]

@@ -17,8 +17,9 @@ from likewise.collection.snapshot import Snapshot
 from likewise.compiled import Bools, Doubles, Ints
 from likewise.errors import UsageError
 from likewise.like.likeness import Likeness
-from likewise.like.store import Weights, halves_of
+from likewise.like.store import halves_of
 from likewise.like.view import Asked, View
+from likewise.models.model import Weights
 from likewise.records import Part
 from likewise.retrieve.documents import (
     ByExample,

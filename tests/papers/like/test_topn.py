@@ -16,8 +16,9 @@ from likewise.collection.writer import Writer, create
 from likewise.engine.pipeline import Pipeline
 from likewise.errors import UsageError
 from likewise.like.likeness import Likeness
-from likewise.like.store import Weights, open_halves
+from likewise.like.store import open_halves
 from likewise.like.view import View
+from likewise.models.model import Weights
 from likewise.records import Document, Query, QueryDocument
 from likewise.retrieve.documents import Whole, words_of
 from likewise.retrieve.models import BM25, TFIDF, JelinekMercer, QueryLikelihood

@@ -95,21 +95,21 @@ def _add_model(parser: argparse.ArgumentParser) -> None:
 
 def _topics(options: argparse.Namespace) -> None:
     from likewise.collection.snapshot import open_snapshot
-    from likewise.models.reading import describe, survey, with_words
+    from likewise.models.reading import describe, survey
     from likewise.models.stored import load_model
 
     snapshot = open_snapshot(options.collection)
-    model = with_words(load_model(snapshot, options.model))
-    beyond = [k for k in options.topic if k >= model.n_topics]
+    model = load_model(snapshot, options.model)
+    _ = model.word_weights
+    beyond = [k for k in options.topic if k >= model.width]
     if beyond:
         raise UsageError(
-            f"no topic {beyond[0]} in the model {model.name}: its topics are 0 to "
-            f"{model.n_topics - 1}"
+            f"no topic {beyond[0]} in the model {model.name}: its topics are 0 to {model.width - 1}"
         )
     threads = options.threads or os.cpu_count() or 1
     seen = survey(model, snapshot, threads=threads)
     described = describe(model, snapshot, words=options.words, threads=threads, surveyed=seen)
-    numbers = dict.fromkeys(options.topic) or range(model.n_topics)
+    numbers = dict.fromkeys(options.topic) or range(model.width)
     chosen = [described[k] for k in numbers]
     if options.sort:
         chosen = sorted(chosen, key=lambda topic: -getattr(topic, options.sort))
@@ -121,7 +121,7 @@ def _topics(options: argparse.Namespace) -> None:
         topical, own, background = seen.routes.tolist()
         what = "axes" if model.kind == "subspace" else "topics"
         print(
-            f"{model.name}: {model.n_topics} {what}; documents are {topical:.1%} topical, "
+            f"{model.name}: {model.width} {what}; documents are {topical:.1%} topical, "
             f"{own:.1%} their own, {background:.1%} background\n"
         )
         print(_table(chosen))

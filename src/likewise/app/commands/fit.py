@@ -234,7 +234,7 @@ def _report(options: argparse.Namespace, model: AnyModel, name: str, seconds: fl
         "name": name,
         "kind": model.kind,
         "settings": dict(model.settings),
-        "topics": model.n_topics,
+        "topics": model.width,
         "terms": len(model.vocabulary),
         "documents": model.vocabulary.n_docs,
         "seconds": round(seconds, 2),
@@ -245,7 +245,7 @@ def _report(options: argparse.Namespace, model: AnyModel, name: str, seconds: fl
         return
     what = "dimensions" if model.kind == "vectors" else "topics"
     print(
-        f"{options.collection}: {name} fitted, {model.n_topics:,} {what} over "
+        f"{options.collection}: {name} fitted, {model.width:,} {what} over "
         f"{len(model.vocabulary):,} terms of {model.vocabulary.n_docs:,} documents, {seconds:.1f} s"
     )
     for note in model.history:
@@ -258,14 +258,14 @@ def _report_kernel(
     options: argparse.Namespace, space: AnySpace, documents: int, seconds: float
 ) -> None:
     # A byte a coordinate, and a scale.
-    row_bytes = space.n_axes + 4
+    row_bytes = space.width + 4
     vocabulary = getattr(space, "vocabulary", None)
     values: dict[str, Any] = {
         "folder": str(options.collection),
         "name": space.name,
         "kind": space.kind,
         "settings": dict(space.settings),
-        "axes": space.n_axes,
+        "axes": space.width,
         "terms": None if vocabulary is None else len(vocabulary),
         "documents": documents,
         "bytes_each": row_bytes,
@@ -277,6 +277,6 @@ def _report_kernel(
         return
     over = "" if vocabulary is None else f"over {len(vocabulary):,} terms "
     print(
-        f"{options.collection}: {space.name} fitted, {space.n_axes:,} axes {over}of "
+        f"{options.collection}: {space.name} fitted, {space.width:,} axes {over}of "
         f"{documents:,} documents, {row_bytes:,} bytes a document, {seconds:.1f} s"
     )

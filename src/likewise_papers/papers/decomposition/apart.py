@@ -26,7 +26,8 @@ from likewise.models.ddm import BETA_OWN, GAMMA
 from likewise.models.document_vectors import Halves
 from likewise.models.fitting import fit_model, read_config
 from likewise.models.halving import unrecognised, weight_of_words
-from likewise.models.stored import STORED_WORDS, AnyModel
+from likewise.models.model import Model
+from likewise.models.stored import STORED_WORDS
 from likewise.models.subspace import span_of
 from likewise.models.topics import TopicModel
 from likewise.retrieve.documents import Whole
@@ -45,7 +46,7 @@ _KEPT: WeakKeyDictionary[Snapshot, dict[str, Apart]] = WeakKeyDictionary()
 class Apart:
     """A fitted model, the halves of all documents by it, and what the fit took."""
 
-    model: AnyModel
+    model: Model
     segments: tuple[Halves, ...]
     seconds: float
     processor: float
@@ -139,10 +140,10 @@ def by_default(snapshot: Snapshot, apart: Apart, words: int = STORED_WORDS) -> R
     return apart.ranker(snapshot, ByHalves(beta=beta), words=words)
 
 
-def _fit(bench: Bench, snapshot: Snapshot, kind: str, topics: int) -> AnyModel:
+def _fit(bench: Bench, snapshot: Snapshot, kind: str, topics: int) -> Model:
     if kind in (LDA_DS, SPAN):
-        base = take_apart(bench, snapshot, LDA if kind == LDA_DS else DDM, topics).model
-        assert isinstance(base, TopicModel)
+        fitted = take_apart(bench, snapshot, LDA if kind == LDA_DS else DDM, topics).model
+        base = fitted.topics("to start from")
         return with_own_words(base, snapshot) if kind == LDA_DS else span_of(base)
     told = [f"topics={topics}"] if topics else []
     if kind in (DDM, LDA):
