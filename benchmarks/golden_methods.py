@@ -7,6 +7,7 @@ from typing import Any
 
 import likewise as lw
 from golden_collections import NUMBER_FILTER
+from likewise.stages import Cut
 
 BY_WORDS = {
     "bm25": "bm25",
@@ -148,7 +149,7 @@ FUSED: dict[str, Callable[[lw.Collection], Callable[[Iterable[lw.Query]], list[l
         k=3000,
     ),
     "rm3, klsa, cut": lambda c: c.pipeline(
-        lw.fuse("bm25 >> rm3(docs=5) >> bm25 >> klsa", "ql", method="mnz") >> lw.Cut(50)
+        lw.fuse("bm25 >> rm3(docs=5) >> bm25 >> klsa", "ql", method="mnz") >> Cut(50)
     ),
     "smoothed": lambda c: c.pipeline(lw.fuse("bm25", "ql") >> "klsa", k=50),
     "smoothed twice": twice,

@@ -13,6 +13,7 @@ import numpy as np
 
 import likewise as lw
 from golden_collections import Built, every, text_of, vectors_of
+from likewise.neighbours.certified import nearest_certified
 
 Pairs = Iterable[tuple[str, float]]
 Found = Mapping[str, Pairs]
@@ -367,7 +368,7 @@ def certified(metric: str) -> Ask:
     def ask(built: Built | None) -> Found:
         vectors = drawn()
         neighbours = lw.build_neighbours(vectors, metric=metric)
-        found = lw.nearest_certified(neighbours, vectors[::500], 10)
+        found = nearest_certified(neighbours, vectors[::500], 10)
         rows = zip(*(a.tolist() for a in (*found.nearest, found.examined)), strict=True)
         return {
             str(i): [*zip(map(str, numbers), distances, strict=True), ("examined", n)]

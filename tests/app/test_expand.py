@@ -9,6 +9,7 @@ import likewise as lw
 from likewise.app.cli import main
 from likewise.errors import UsageError
 from likewise.expand.expander import Expander, Grown
+from likewise.expand.feedback import RM3
 
 
 @pytest.fixture
@@ -96,7 +97,7 @@ def test_runs_are_expanded(papers, call, tmp_path):
     code, out, _ = call("run", "--queries", str(queries), "--expand", "rm3(docs=2)", "--quiet")
     assert code == 0
     assert out.splitlines()[0].split()[-1] == "bm25>>rm3(docs=2)>>bm25"
-    run = papers.run(lw.read_queries(queries), expand=lw.RM3(docs=2))
+    run = papers.run(lw.read_queries(queries), expand=RM3(docs=2))
     assert [line.split()[2] for line in out.splitlines() if line.startswith("a ")] == [
         doc_id for doc_id, _ in run["a"]
     ]
@@ -162,14 +163,14 @@ def test_no_expander_may_be_written_as_none(papers):
     assert [(a.doc_id, a.score) for a in same] == [(a.doc_id, a.score) for a in plain]
 
 
-@pytest.mark.parametrize("how", [5, lw.RM3, object()])
+@pytest.mark.parametrize("how", [5, RM3, object()])
 def test_what_is_no_expander_is_refused(papers, how):
     with pytest.raises(UsageError, match="is no expander"):
         papers.search("wing", expand=how)
 
 
 def test_an_expander_is_a_stage(papers):
-    pipeline = papers.pipeline("bm25") >> lw.RM3() >> "bm25"
+    pipeline = papers.pipeline("bm25") >> RM3() >> "bm25"
     assert str(pipeline) == "bm25 >> rm3 >> bm25" == str(papers.pipeline("bm25", expand="rm3"))
 
 

@@ -10,7 +10,10 @@ import pytest
 import likewise as lw
 from likewise.app.cli import main
 from likewise.errors import UsageError
+from likewise.like.smooth import Smoothing
 from likewise.models.kernel_rows import StoredRows, rows_of
+from likewise.models.klsa import KLSA
+from likewise.stages import Cut
 
 AIR = ["wing flutter", "panel vibration", "aircraft loads", "airfoil lift", "tail oscillation"]
 SEA = ["ship hull", "wave loads", "rudder turning", "propeller noise", "harbour tide"]
@@ -97,7 +100,7 @@ def test_whoever_names_one_of_three_has_just_that(seas, call):
     assert seas.search("wing", expand="rm3").method == "bm25 >> rm3 >> bm25"
     assert seas.search("wing", smooth="klsa").method == "bm25 >> klsa"
     assert seas.search("wing", method="ql", smooth="klsa(docs=5)").method == "ql >> klsa(docs=5)"
-    assert ranked(seas.search("wing", smooth=lw.Smoothing())) == ranked(
+    assert ranked(seas.search("wing", smooth=Smoothing())) == ranked(
         seas.search("wing", smooth="KLSA")
     )
     for how in (["--method", "bm25"], ["--smooth", "none"], ["--expand", "none"]):
@@ -150,7 +153,7 @@ def test_stages_compose_as_written(seas):
     assert len(as_built.ranking.docs) == 7
     grown = seas.pipeline("bm25", expand="rm3") >> "klsa"
     assert repr(grown) == "bm25 >> rm3 >> bm25 >> klsa"
-    both = seas.pipeline(lw.fuse(deep.stage, "ql >> klsa") >> lw.Cut(3))
+    both = seas.pipeline(lw.fuse(deep.stage, "ql >> klsa") >> Cut(3))
     assert len(both("wing flutter")[0].ranking.docs) == 3
 
 
@@ -291,7 +294,7 @@ def test_what_cannot_be_meant_is_refused(call, arguments, message):
     assert message in err
 
 
-@pytest.mark.parametrize("how", [5, lw.Smoothing, object()])
+@pytest.mark.parametrize("how", [5, Smoothing, object()])
 def test_what_is_no_smoothing_is_refused(seas, how):
     with pytest.raises(UsageError, match="is no smoothing: write"):
         seas.search("wing", smooth=how)
@@ -329,7 +332,7 @@ def test_kernels_in_python(seas):
     space = seas.models.fit("klsa(kernel=ql(mu=100),axes=7)", name="ql")
     assert (space.width, space.name, str(space.kernel)) == (7, "ql", "ql(mu=100.0)")
     assert seas.search("wing", smooth="klsa(model=ql)").method == "bm25 >> klsa(model=ql)"
-    again = seas.models.fit(lw.KLSA("ql(mu=100)", axes=7), name="ql")
+    again = seas.models.fit(KLSA("ql(mu=100)", axes=7), name="ql")
     assert np.array_equal(again.values, space.values)
     seas.models.drop("ql")
     assert seas.info()["kernels"] == ["klsa"]
@@ -411,7 +414,7 @@ def test_index_fits_a_kernel_model_beside_another(tmp_path, capsys):
             {"model": None, "smooth": "klsa"},
             ([], ["klsa"]),
         ),
-        (["--smooth", "klsa(axes=3)"], {"smooth": lw.KLSA(axes=3)}, (["lsi"], ["klsa"])),
+        (["--smooth", "klsa(axes=3)"], {"smooth": KLSA(axes=3)}, (["lsi"], ["klsa"])),
     ):
         assert made(*arguments) == expected
         assert made(**options) == expected
@@ -505,7 +508,7 @@ def test_help_needs_no_arrays():
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
-    usual = lw.Smoothing()
+    usual = Smoothing()
     for part in (
         *("--smooth", "klsa", "--method bm25 is plain BM25"),
         *(f" {name}={getattr(usual, name)} " for name in ("docs", "share", "by", "scale", "model")),
@@ -563,7 +566,7 @@ def test_all_documents_can_be_fitted_on(call):
 @pytest.mark.parametrize("bad", [{"kernel": 3}, {"kernel": None}, {"axes": 1.5}, {"docs": True}])
 def test_a_configuration_of_the_wrong_kind_is_refused(bad):
     with pytest.raises(UsageError, match="klsa"):
-        lw.KLSA(**bad)
+        KLSA(**bad)
 
 
 def test_own_kernels_are_functions_or_features_alone(call, seas, tmp_path):

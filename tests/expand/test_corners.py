@@ -15,6 +15,7 @@ from likewise.expand.programme import Limits, solve
 from likewise.expand.ranked import RankedRM
 from likewise.expand.robust import Robust, _weightiest
 from likewise.expand.similarity import SIMILARITIES
+from likewise.stages import Cut
 
 PLAIN = lw.Analysis(language="none", stemmer="none", stop="none", min_length=1)
 
@@ -79,7 +80,7 @@ def test_an_expander_searches_with_the_filter_of_the_search_before(letters):
 def test_a_cut_does_not_hide_the_search_before(letters):
     search = letters.pipeline("ql", k=10)
     [whole] = (search >> "rm3")("a b c")
-    [cut] = (search >> lw.Cut(10) >> "rm3")("a b c")
+    [cut] = (search >> Cut(10) >> "rm3")("a b c")
     assert cut.query == whole.query
 
 

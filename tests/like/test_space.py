@@ -5,6 +5,7 @@ import likewise as lw
 from likewise.errors import UsageError
 from likewise.like.store import halves_of
 from likewise.models.topics import without_prior
+from likewise.stages import Cut
 
 from .conftest import space_by
 
@@ -79,7 +80,7 @@ def test_filters_and_unknown_words(themes):
 
 
 def test_a_stage_composes(themes):
-    both = lw.fuse("near(model=lda) >> cut(20)", "bm25", method="rrf") >> lw.Cut(3)
+    both = lw.fuse("near(model=lda) >> cut(20)", "bm25", method="rrf") >> Cut(3)
     [(_, ranking, _)] = themes.pipeline(both)("wing flutter")
     assert len(ranking.docs) == 3
     assert repr(themes.pipeline("near(model=lda)", k=20)) == "near(model=lda)"
@@ -92,12 +93,16 @@ def test_a_stage_composes(themes):
         ("near(metric=nonsense)", "unknown metric"),
         ("near(index=nonsense)", "unknown method"),
         ("near(depth=3)", "is no option"),
-        ("bm25", "unknown method"),
     ],
 )
 def test_what_is_not_there_is_said(themes, near, message):
     with pytest.raises(UsageError, match=message):
         themes.like("flow-0", method=near)
+
+
+def test_neighbours_of_all_are_near_in_a_space(themes, tmp_path):
+    with pytest.raises(UsageError, match="unknown method"):
+        themes.write_neighbours(tmp_path / "all.jsonl", method="bm25")
 
 
 def test_a_deleted_document_is_not_found(themes, tmp_path):

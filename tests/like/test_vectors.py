@@ -10,7 +10,7 @@ from likewise.errors import DamagedError, UsageError
 from likewise.like.store import halves_of
 from likewise.models.model import Weights
 from likewise.models.stored import find_model
-from likewise.models.supplied import SuppliedModel, unit
+from likewise.models.supplied import Supplied, SuppliedModel, unit
 from likewise.models.vectors import hashes
 from likewise.retrieve.question import of_doc
 
@@ -99,7 +99,7 @@ def test_the_weight_is_by_trust_unless_it_is_given(fitted, tmp_path):
         used = likeness_by(fitted, method).weights
         assert (used.points, used.words) == weights
     c = lw.index(PLAIN, to=tmp_path / "c.lw", model=None)
-    c.models.fit(lw.Supplied(weight=2.5), vectors=ROWS)
+    c.models.fit(Supplied(weight=2.5), vectors=ROWS)
     assert halves_of(c.snapshot).weights == Weights(2.5, 1.0, "fixed")
     assert c.models[c.models.default()].weight == 2.5
 
@@ -113,7 +113,7 @@ def test_random_vectors_do_no_harm(tmp_path, width):
     assert words > 2 / N_KINDS
     assert c.models[c.models.default()].weight < 0.05
     assert precision(c, "halves") > words - 0.02
-    c.models.fit(lw.Supplied(weight=1.0), vectors=random)
+    c.models.fit(Supplied(weight=1.0), vectors=random)
     assert precision(c, "halves") < words - 0.05, "the weight is what saves it"
 
 
@@ -208,7 +208,7 @@ def test_a_text_may_come_with_its_vector(fitted):
 
 
 def test_scores_are_explained(fitted):
-    for options in ({"doc_ids": "d0"}, {"text": PLAIN[0]["text"], "vector": ROWS[1]}):
+    for options in ({"ids": "d0"}, {"text": PLAIN[0]["text"], "vector": ROWS[1]}):
         for answer in fitted.like(**options, k=5, explain=True):
             assert sum(part.score for part in answer.explanation) == pytest.approx(answer.score)
             assert "vectors" in {part.name for part in answer.explanation}
@@ -219,7 +219,7 @@ def test_scores_are_explained(fitted):
     [
         ({"text": "wing", "vector": ROWS[0, :5]}, f"5 numbers, .*'vectors' have {WIDTH}"),
         ({"text": ["wing", "heat"], "vector": ROWS[0]}, "one text, and there are 2"),
-        ({"doc_ids": "d0", "vector": ROWS[0]}, "one text, and there are 0"),
+        ({"ids": "d0", "vector": ROWS[0]}, "one text, and there are 0"),
         ({"text": "wing", "vector": ROWS[:2]}, r"shape \(2, 70\)"),
         ({"text": "wing", "vector": ROWS[0] * np.nan}, "not finite"),
         ({"text": "wing", "vector": ROWS[0], "method": "bm25"}, "bm25 has no use for a vector"),
@@ -275,7 +275,7 @@ def test_the_source_must_fit_the_configuration(c):
     with pytest.raises(UsageError, match="whose vectors"):
         c.models.fit("vectors")
     with pytest.raises(UsageError, match="not both"):
-        c.models.fit(lw.Supplied(field="v"), vectors=ROWS[:120])
+        c.models.fit(Supplied(field="v"), vectors=ROWS[:120])
     with pytest.raises(UsageError, match="need no ids"):
         c.models.fit(vectors="v", ids=IDS)
     with pytest.raises(UsageError, match="no document has vectors in a field 'v'"):

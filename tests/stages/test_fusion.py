@@ -18,6 +18,7 @@ from hypothesis import strategies as st
 import likewise as lw
 from likewise.errors import UsageError
 from likewise.records import EMPTY, Ranking
+from likewise.stages import Cut
 from likewise.stages.fusion import METHODS, NORMALISATIONS, fuse_rankings
 
 
@@ -222,7 +223,7 @@ def test_the_same_scores_in_other_lists_are_a_tie():
 
 
 def test_fuse_is_a_stage(papers):
-    pipeline = papers.pipeline(lw.fuse("bm25", "ql", method="rrf") >> lw.Cut(1))
+    pipeline = papers.pipeline(lw.fuse("bm25", "ql", method="rrf") >> Cut(1))
     [result] = pipeline("wing flutter")
     assert papers.snapshot.doc_ids(result.ranking.docs) == ["1"]
     assert str(lw.fuse("bm25", "ql")) == "fuse(bm25, ql, method=sum)"
@@ -260,9 +261,9 @@ def test_a_document_of_any_list_may_be_an_answer(papers):
 
 def test_what_does_not_exist_is_named():
     with pytest.raises(UsageError, match="unknown fusion 'avg'"):
-        lw.fuse(lw.Cut(1), method="avg")
+        lw.fuse(Cut(1), method="avg")
     with pytest.raises(UsageError, match="unknown normalisation"):
-        lw.fuse(lw.Cut(1), normalise="z")
+        lw.fuse(Cut(1), normalise="z")
     with pytest.raises(UsageError, match="at least one"):
         lw.fuse()
 
@@ -284,7 +285,7 @@ def test_what_does_not_exist_is_named():
 )
 def test_weights_that_cannot_be_meant(weights, message):
     with pytest.raises(UsageError, match=message):
-        lw.fuse(lw.Cut(1), lw.Cut(2), weights=weights)
+        lw.fuse(Cut(1), Cut(2), weights=weights)
 
 
 @pytest.mark.parametrize("worst", [-math.inf, -1.7e308])

@@ -10,6 +10,7 @@ import likewise as lw
 from likewise.engine.pipeline import Pipeline
 from likewise.errors import DeadlineExceeded, UsageError
 from likewise.records import ALL, Filter, Ranking
+from likewise.stages import Cut
 from likewise.stages.stage import Context, Each, Result, Stage, as_results
 
 WRITTEN = [
@@ -38,7 +39,7 @@ def test_what_cannot_be_read_is_refused(text):
 
 
 def test_stages_compose_in_order_and_print_as_written(papers):
-    pipeline = papers.pipeline("bm25") >> lw.Cut(2) >> papers.pipeline("ql(mu=10.0)", k=3)
+    pipeline = papers.pipeline("bm25") >> Cut(2) >> papers.pipeline("ql(mu=10.0)", k=3)
     assert str(pipeline) == "bm25 >> cut(2) >> ql(mu=10.0)"
     [result] = pipeline("wing flutter")
     alone = papers.pipeline("ql(mu=10.0)", k=3)("wing flutter")[0]
@@ -47,12 +48,12 @@ def test_stages_compose_in_order_and_print_as_written(papers):
 
 def test_cut_keeps_the_best(papers):
     [whole] = papers.pipeline("bm25")("wing flutter flow")
-    [cut] = (papers.pipeline("bm25") >> lw.Cut(2))("wing flutter flow")
+    [cut] = (papers.pipeline("bm25") >> Cut(2))("wing flutter flow")
     assert len(whole.ranking.docs) > 2
     assert cut.ranking.docs.tolist() == whole.ranking.docs[:2].tolist()
     assert cut.ranking.scores.tolist() == whole.ranking.scores[:2].tolist()
     with pytest.raises(UsageError, match="at least 1"):
-        lw.Cut(0)
+        Cut(0)
 
 
 def test_a_function_of_one_result_is_a_stage_that_can_rewrite_queries(papers):
@@ -131,7 +132,7 @@ def test_no_stage_begins_after_the_deadline(papers, monkeypatch):
         begun.append(result)
         return result
 
-    chain = lw.stage("bm25") >> second >> lw.Cut(3)
+    chain = lw.stage("bm25") >> second >> Cut(3)
     with pytest.raises(DeadlineExceeded):
         chain.run(as_results("wing"), Context(papers.snapshot, deadline=2.0))
     assert len(begun) == 1

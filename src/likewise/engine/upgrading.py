@@ -48,6 +48,7 @@ from likewise.collection.snapshot import Snapshot
 from likewise.compiled import Ints
 from likewise.derived.keeping import derive, put_root
 from likewise.derived.kind import Progress
+from likewise.engine.state import Path_
 from likewise.errors import CollectionError
 from likewise.models.model import LIKE, SMOOTH
 from likewise.models.stored import stored_words
@@ -63,7 +64,7 @@ _ROOM = 1.5
 
 
 def upgrade(
-    folder: Path,
+    folder: Path_,
     *,
     resources: Resources = Resources(),
     keep: bool = False,
@@ -73,6 +74,7 @@ def upgrade(
 
     With `keep` the old files stay in a folder beside the new ones. `progress` is told of documents.
     """
+    folder = Path(folder)
     old = Format1(folder)
     with storage_errors(folder):
         # What an earlier run has written is used, or makes room.
