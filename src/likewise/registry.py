@@ -108,7 +108,6 @@ CONFIGS = {
     "lda-vb": "likewise.models.given:OnlineLDA",
     "nmf": "likewise.models.given:NMF",
     "categories": "likewise.models.given:Categories",
-    "span": "likewise.models.fitting:Span",
     "vectors": "likewise.models.supplied:Supplied",
     "klsa": "likewise.models.klsa:KLSA",
 }

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, Protocol
 
 from likewise import notation, registry
@@ -61,26 +60,6 @@ class Config(Protocol):
     def fit(self, snapshot: Snapshot, job: FitJob) -> Any:
         """Fit a model to the documents."""
         ...
-
-
-@dataclass(frozen=True)
-class Span:
-    """The space that a model's topics span, used as LSI's is: `span(of=ddm)`."""
-
-    of: str = "ddm"
-    notation: ClassVar[str] = "span"
-
-    def __str__(self) -> str:
-        return notation.write(self)
-
-    def fit(self, snapshot: Snapshot, job: FitJob) -> Model:
-        """Give the space of the topics of a model that is stored."""
-        from likewise.models.stored import load_model
-        from likewise.models.subspace import span_of
-
-        job.refuse(self, "start", "vectors", "gram")
-        model: Model = load_model(snapshot, self.of)
-        return span_of(model.topics("to span a space"))
 
 
 def read_config(text: str) -> Config:

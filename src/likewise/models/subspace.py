@@ -27,9 +27,8 @@ from likewise.errors import UsageError
 from likewise.models.bags import Vocabulary
 from likewise.models.document_vectors import as_halves, layout_of, to_arrays
 from likewise.models.halving import power_of_idf, unrecognised
-from likewise.models.lanczos import Plan, Watch, Weighted, overlap, principal_axes, slabs, times
+from likewise.models.lanczos import Plan, Watch, Weighted, principal_axes
 from likewise.models.model import Model
-from likewise.models.topics import TopicModel
 from likewise.models.triple import OWN_WORDS, Triples, largest
 
 if TYPE_CHECKING:
@@ -334,44 +333,6 @@ def _chosen_power(collection: Snapshot, config: LSI, threads: int, memory: int) 
     rough = replace(config, power=1.0, docs=some, iterations=min(config.iterations, _ROUGH))
     model = fit_lsi(collection, rough, threads=threads, memory=memory)
     return round(power_of_idf(unrecognised(model, collection, seed=config.seed)), 3)
-
-
-def span_of(
-    model: TopicModel, *, vocabulary: Vocabulary | None = None, threads: int = 1
-) -> Subspace:
-    """Give the subspace that topics span: the left singular vectors of `idf · √φ`.
-
-    With a wider vocabulary its other words keep their own idf; without one they count as rare,
-    even those that were left out of the topics for being everywhere.
-    """
-    words = vocabulary or model.vocabulary
-    factors = Scale(model.vocabulary, "tfidf", 1.0).factors[:-1]
-    with slabs(threads) as pool:
-        roots = factors[:, None] * np.sqrt(model.word_topics[:, : model.width])
-        squares, turns = np.linalg.eigh(overlap(roots, roots, pool))
-        squares, turns = squares[::-1], turns[:, ::-1]
-        good = squares > _LEAST_SHARE * squares[0]
-        basis = times(roots, turns[:, good] / np.sqrt(squares[good]), pool)
-        # The products were in single precision: once more, without turning an axis.
-        inner, back = np.linalg.eigh(overlap(basis, basis, pool))
-        basis = times(basis, (back / np.sqrt(inner)) @ back.T, pool)
-    if vocabulary is not None:
-        narrow, known = basis, Scale(vocabulary, "tfidf", 1.0).rows
-        terms = model.vocabulary.terms
-        inside = terms < len(known)
-        rows = np.where(inside, known[np.minimum(terms, len(known) - 1)], -1)
-        if (rows < 0).any():
-            raise UsageError("the wider vocabulary lacks words that the topics have")
-        basis = np.zeros((len(vocabulary), narrow.shape[1]), np.float32)
-        basis[rows] = narrow
-    return Subspace(
-        name=f"{model.name}-span",
-        vocabulary=words,
-        basis=basis,
-        values=np.sqrt(squares[good]),
-        settings=dict(model.settings),
-        history=model.history,
-    )
 
 
 def _check(weighting: str) -> None:

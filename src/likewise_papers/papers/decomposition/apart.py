@@ -28,7 +28,6 @@ from likewise.models.fitting import fit_model, read_config
 from likewise.models.halving import unrecognised, weight_of_words
 from likewise.models.model import Model
 from likewise.models.stored import STORED_WORDS
-from likewise.models.subspace import span_of
 from likewise.models.topics import TopicModel
 from likewise.retrieve.documents import Whole
 from likewise.retrieve.models import TFIDF
@@ -36,6 +35,7 @@ from likewise.retrieve.search import Retriever
 from likewise_papers.bench import Bench
 from likewise_papers.like.simhash_tfidf import Hashed, HashedRanker
 from likewise_papers.like.topn import TopN, TopNTopics, TopNTopicsRanker, top_n
+from likewise_papers.models.span import span_of
 from likewise_papers.papers.decomposition.tasks import Ranker
 
 DDM, LDA, LDA_DS, LSI, SPAN = "ddm", "lda", "lda-ds", "lsi", "span"

@@ -7,8 +7,8 @@ from likewise.collection.records import TermCounts
 from likewise.errors import UsageError
 from likewise.models.bags import Vocabulary
 from likewise.models.priors import Priors
-from likewise.models.subspace import span_of
 from likewise.models.topics import TopicModel
+from likewise_papers.models.span import span_of
 
 
 def topic_model(random, terms, n_topics=4, n_docs=50):

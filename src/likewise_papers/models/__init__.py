@@ -1,0 +1,1 @@
+"""Models of the decomposition paper that nothing else needs."""
