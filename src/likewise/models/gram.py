@@ -152,7 +152,7 @@ def _leading(square: Any, n: int) -> tuple[Doubles, Doubles]:
     size = square.shape[0]
     start = np.random.default_rng(0).standard_normal(size)
     try:
-        values, turns = eigsh(square, min(n, size - 2), which="LA", v0=start, tol=1e-9)
+        values, turns = eigsh(square, min(n, size - 2), which="LA", v0=start, tol=1e-9, rng=0)
         top = float(values.max())
 
         def flipped(vector: Doubles) -> Doubles:
@@ -161,7 +161,7 @@ def _leading(square: Any, n: int) -> tuple[Doubles, Doubles]:
         # Far from zero the least eigenvalue is quickly told, as exactly as it is needed.
         operator = LinearOperator((size, size), matvec=flipped, dtype=np.float64)
         [furthest] = eigsh(
-            operator, 1, which="LA", v0=start, tol=NEGATIVE / 10, return_eigenvectors=False
+            operator, 1, which="LA", v0=start, tol=NEGATIVE / 10, rng=0, return_eigenvectors=False
         )
     except ArpackNoConvergence:
         raise UsageError(

@@ -6,8 +6,9 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.special import psi
 
-from likewise.compiled import Doubles, kernel
+from likewise.compiled import Doubles
 
 if TYPE_CHECKING:
     from likewise.models.gibbs import State
@@ -25,32 +26,17 @@ class Priors(NamedTuple):
     beta_background: float
 
 
-@kernel
-def log_slope(counts: Doubles, prior: Any) -> Any:
-    """Sum what counts say about a prior's parameter.
+def log_slope(counts: NDArray[Any], prior: float) -> float:
+    """Sum what whole counts say about a prior's parameter: Σ ψ(count + prior) - ψ(prior).
 
-    Equals `sum(digamma(counts + prior) - digamma(prior))`; for whole counts, here by the
-    recurrence of the digamma function, in time linear in their sum, or by its expansion.
+    Counts of one size are taken together, unless there are more sizes than counts.
     """
-    total = 0.0
-    for count in counts:
-        if count < 64:
-            for j in range(np.int64(count)):
-                total += 1.0 / (j + prior)
-        else:
-            total += _digamma(count + prior) - _digamma(prior)
-    return total
-
-
-@kernel
-def _digamma(x: Any) -> Any:
-    shift = 0.0
-    while x < 8:
-        shift -= 1.0 / x
-        x += 1.0
-    y = 1.0 / (x * x)
-    series = y * (1 / 12 - y * (1 / 120 - y * (1 / 252 - y * (1 / 240 - y / 132))))
-    return shift + np.log(x) - 0.5 / x - series
+    sizes, times = counts, np.ones(len(counts))
+    if counts.max(initial=0) <= len(counts):
+        every = np.bincount(counts.astype(np.int64))
+        sizes = np.flatnonzero(every)
+        times = every[sizes]
+    return float((times * (psi(sizes + prior) - psi(prior))).sum())
 
 
 def learn_priors(state: State, priors: Priors, *, switch: bool) -> Priors:
@@ -75,15 +61,12 @@ def learn_priors(state: State, priors: Priors, *, switch: bool) -> Priors:
 
 
 def _step_vector(counts: NDArray[Any], totals: Doubles, prior: Doubles) -> Doubles:
-    below = log_slope(totals.astype(np.float64), float(prior.sum()))
-    columns = np.ascontiguousarray(counts.T, np.float64)
-    above = np.array(
-        [log_slope(column, value) for column, value in zip(columns, prior, strict=True)]
-    )
+    below = log_slope(totals, float(prior.sum()))
+    above = np.array([log_slope(*pair) for pair in zip(counts.T, prior, strict=True)])
     return np.maximum(prior * above / below, _LEAST_PRIOR) if below > 0 else prior
 
 
 def _step_scalar(counts: NDArray[Any], totals: NDArray[Any], prior: float, size: int) -> float:
-    above = log_slope(counts[counts > 0].astype(np.float64), prior)
-    below = size * log_slope(totals.astype(np.float64), size * prior)
+    above = log_slope(counts, prior)
+    below = size * log_slope(totals, size * prior)
     return max(float(prior * above / below), _LEAST_PRIOR) if above > 0 and below > 0 else prior

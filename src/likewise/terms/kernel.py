@@ -13,9 +13,9 @@ import numpy as np
 
 from likewise.compiled import Doubles, Ints
 from likewise.errors import UsageError
+from likewise.terms.eigenvectors import Leading, leading
 from likewise.terms.graph import Graph
 from likewise.terms.laplacian import Laplacian
-from likewise.terms.leading import Leading, leading
 from likewise.terms.solving import ChebyshevKernel, SolvedKernel
 from likewise.terms.spectrum import SpectralKernel
 from likewise.terms.transforms import TOL, Resistance, Transform
@@ -25,8 +25,8 @@ ROUTES = ("auto", "spectrum", "solve", "chebyshev", "deflated")
 SMALL = 400
 # From so many edges on, passes over them are what a query waits for.
 LARGE = 20_000_000
-# How many leading eigenvectors are taken off, and the passes that they are sought in.
-LEADING, _PASSES = 8, 16
+# How many leading eigenvectors are taken off, and by how many products they are sought.
+LEADING, _PRODUCTS = 8, 128
 # Of large graphs; and the part of what g tells apart, below it.
 LARGE_TOL, _PART = 1e-3, 7e-3
 
@@ -113,7 +113,7 @@ def make_kernel(
 
 def few_leading(laplacian: Laplacian, tol: float = LARGE_TOL) -> Leading:
     """Give the eigenvectors that stand out: others would take long and save little."""
-    return leading(laplacian, LEADING, tol=min(1e-4, tol), passes=_PASSES)
+    return leading(laplacian, LEADING, tol=min(1e-4, tol), products=_PRODUCTS)
 
 
 def _tolerance(transform: Transform, centre: float, found: Leading) -> float:

@@ -15,8 +15,8 @@ from numpy.typing import NDArray
 
 from likewise.compiled import Doubles, Ints, kernel, one_blas_thread
 from likewise.errors import LikewiseError, UsageError
+from likewise.terms.eigenvectors import Leading, leading
 from likewise.terms.laplacian import Laplacian
-from likewise.terms.leading import Leading, leading
 from likewise.terms.polynomial import approximate
 from likewise.terms.sketch import PROBES, Sketch, sketch_by_polynomial, sketch_by_solving
 from likewise.terms.transforms import Resistance, Transform
@@ -24,7 +24,7 @@ from likewise.terms.transforms import Resistance, Transform
 _BLOCK = 32
 _LARGEST_GROWTH = 1e3
 # Eigenvectors that take longer to find are too near the others to be worth it.
-_PASSES = 16
+_PRODUCTS = 128
 
 
 class ChebyshevKernel:
@@ -54,7 +54,7 @@ class ChebyshevKernel:
         self.seed = seed
         self.constant = constant
         self.leading = found or leading(
-            laplacian, count, tol=min(1e-4, tol), passes=_PASSES, seed=seed
+            laplacian, count, tol=min(1e-4, tol), products=_PRODUCTS, seed=seed
         )
         self.null = Null(laplacian)
         centre, (low, high) = laplacian.centre, self.leading.rest

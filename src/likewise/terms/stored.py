@@ -39,7 +39,7 @@ from likewise.text.analysis import encode
 from likewise.text.table import Strings
 
 if TYPE_CHECKING:
-    from likewise.terms.leading import Leading
+    from likewise.terms.eigenvectors import Leading
 
 # Graphs of fewer pairs are made ready in a fraction of a second.
 FEWEST_PAIRS = 1_000_000
@@ -240,7 +240,7 @@ class PreparedKind(Kind):
         fit = whole and _are_rows(graph.bounds, size) and _are_within(graph.columns, n)
         leading = None
         if fit and "rest" in arrays.meta:
-            from likewise.terms.leading import Leading
+            from likewise.terms.eigenvectors import Leading
 
             low, high = arrays.meta["rest"]
             leading = Leading(arrays["values"], arrays["vectors"], (low, high))
