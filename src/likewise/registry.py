@@ -85,6 +85,7 @@ COMMANDS = {
     "eval": ("judge", "measure runs against judgements"),
     "risk": ("risk", "measure what expansion gains and risks"),
     "demo": ("demo", "show the main jobs on docstrings"),
+    "completion": ("completion", "print what a shell needs to complete commands"),
 }
 
 # Kinds of derived data.

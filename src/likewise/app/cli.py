@@ -13,6 +13,7 @@ from importlib import import_module
 from typing import TextIO
 
 from likewise import __version__, registry
+from likewise.app.options import Commands
 from likewise.errors import LikewiseError, UsageError
 
 _DESCRIPTION = """\
@@ -33,14 +34,7 @@ a table takes --json. Exit codes: 0 done, 1 failed, 2 not understood, 130 interr
 
 def parser(command: str = "") -> argparse.ArgumentParser:
     """Make the parser of a command; without one, what tells of all of them."""
-    top = argparse.ArgumentParser(
-        prog="likewise",
-        description=_DESCRIPTION,
-        epilog=_EPILOG,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
-    )
-    top.add_argument("--version", action="version", version=f"likewise {__version__}")
-    commands = top.add_subparsers(title="commands", metavar="COMMAND", required=True)
+    top, commands = _top()
     if command in registry.COMMANDS:
         module, _ = registry.COMMANDS[command]
         import_module(f"likewise.app.commands.{module}").register(commands)
@@ -55,6 +49,28 @@ def parser(command: str = "") -> argparse.ArgumentParser:
     for name in registry.commands_added() if typed else ():
         commands.add_parser(name)
     return top
+
+
+def whole_parser() -> argparse.ArgumentParser:
+    """Make the parser of all commands, those of other packages too."""
+    top, commands = _top()
+    for module in dict.fromkeys(module for module, _ in registry.COMMANDS.values()):
+        import_module(f"likewise.app.commands.{module}").register(commands)
+    for name in registry.commands_added():
+        registry.command_added(name)(commands)
+    return top
+
+
+def _top() -> tuple[argparse.ArgumentParser, Commands]:
+    """Make a parser that has no commands yet, and what they are added to."""
+    top = argparse.ArgumentParser(
+        prog="likewise",
+        description=_DESCRIPTION,
+        epilog=_EPILOG,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    top.add_argument("--version", action="version", version=f"likewise {__version__}")
+    return top, top.add_subparsers(title="commands", metavar="COMMAND", required=True)
 
 
 def main(arguments: Sequence[str] | None = None) -> int:

@@ -5,9 +5,12 @@ from __future__ import annotations
 import os
 import sys
 import time
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from types import TracebackType
-from typing import Protocol, Self, TextIO, TypeVar
+from typing import TYPE_CHECKING, Protocol, Self, TextIO, TypeVar
+
+if TYPE_CHECKING:
+    from rich.progress import Progress as Bar
 
 Item = TypeVar("Item")
 
@@ -33,18 +36,30 @@ class Measured(Protocol):
 
 
 class Progress:
-    """Reports on a stretch of work; silent where it is short or `quiet`."""
+    """Reports on a stretch of work; silent where it is short or `quiet`.
 
-    def __init__(self, what: str, *, unit: str = "documents", quiet: bool = False) -> None:
+    On a terminal it is a bar, else a line now and then.
+    """
+
+    def __init__(
+        self,
+        what: str,
+        *,
+        unit: str = "documents",
+        quiet: bool = False,
+        clock: Callable[[], float] = time.monotonic,
+    ) -> None:
         self.what = what
         self.unit = unit
         self.count = 0
         self._quiet = quiet or is_unwanted()
         self._stream: TextIO = sys.stderr
         self._terminal = self._stream.isatty()
-        self._start = time.monotonic()
+        self._clock = clock
+        self._start = clock()
         self._next = self._start + _PATIENCE
         self._shown = False
+        self._bar: Bar | None = None
 
     def __enter__(self) -> Self:
         return self
@@ -55,8 +70,8 @@ class Progress:
         error: BaseException | None,
         trace: TracebackType | None,
     ) -> None:
-        if self._shown and self._terminal:
-            self._stream.write("\r\x1b[K")
+        if self._bar is not None:
+            self._bar.stop()
         if self._shown and kind is None:
             seconds = self.elapsed
             rate = f", {self.count / seconds:,.0f}/s" if self.count else ""
@@ -68,7 +83,7 @@ class Progress:
     @property
     def elapsed(self) -> float:
         """Seconds since the start."""
-        return time.monotonic() - self._start
+        return self._clock() - self._start
 
     def follow(self, items: Iterable[Item], *, measured: Measured | None = None) -> Iterator[Item]:
         """Pass items on, counting them; `measured` tells how far it is in all."""
@@ -84,24 +99,50 @@ class Progress:
         self._show(measured)
 
     def _show(self, measured: Measured | None) -> None:
-        now = time.monotonic()
+        now = self._clock()
         if self._quiet or now < self._next:
             return
+        self._shown = True
         self._next = now + (_ON_TERMINAL if self._terminal else _IN_A_LOG)
         parts = [f"{self.count:,} {self.unit}", f"{self.count / self.elapsed:,.0f}/s"]
+        share = None
         if measured is not None and measured.total:
             share = min(measured.done / measured.total, 1.0)
             parts.insert(0, f"{share:.0%}")
             if share > 0.005:
                 parts.append(f"{_span(self.elapsed * (1 - share) / share)} left")
-        self._write(" · ".join(parts))
+        text = " · ".join(parts)
+        if self._terminal:
+            self._draw(text, share)
+        else:
+            self._stream.write(f"{self.what}: {text}\n")
+            self._stream.flush()
 
-    def _write(self, text: str) -> None:
-        self._shown = True
-        end = "" if self._terminal else "\n"
-        start = "\r\x1b[K" if self._terminal else ""
-        self._stream.write(f"{start}{self.what}: {text}{end}")
-        self._stream.flush()
+    def _draw(self, text: str, share: float | None) -> None:
+        """Draw the bar; without a share it moves to and fro."""
+        if self._bar is None:
+            # Short work does not wait for it to be imported.
+            from rich.console import Console
+            from rich.progress import BarColumn, TextColumn
+            from rich.progress import Progress as Bar
+
+            self._bar = Bar(
+                TextColumn("{task.description}:", markup=False),
+                BarColumn(20),
+                TextColumn("{task.fields[text]}", markup=False),
+                console=Console(file=self._stream),
+                auto_refresh=False,
+                transient=True,
+                redirect_stdout=False,
+                redirect_stderr=False,
+                get_time=self._clock,
+            )
+            self._bar.add_task(self.what, total=None, text=text)
+            self._bar.start()
+        [task] = self._bar.task_ids
+        total = None if share is None else 1.0
+        self._bar.update(task, total=total, completed=share or 0.0, text=text)
+        self._bar.refresh()
 
 
 class OutOf:

@@ -31,7 +31,8 @@ def log_slope(counts: NDArray[Any], prior: float) -> float:
 
     Counts of one size are taken together, unless there are more sizes than counts.
     """
-    sizes, times = counts, np.ones(len(counts))
+    sizes: NDArray[Any] = counts
+    times: NDArray[Any] = np.ones(len(counts))
     if counts.max(initial=0) <= len(counts):
         every = np.bincount(counts.astype(np.int64))
         sizes = np.flatnonzero(every)
