@@ -12,8 +12,9 @@ from typing import Any, Protocol
 import numpy as np
 
 from likewise.collection.build import Resources
+from likewise.collection.creating import create
 from likewise.collection.snapshot import Snapshot, open_snapshot
-from likewise.collection.writer import Writer, create
+from likewise.collection.writer import Writer
 from likewise.records import Document
 from likewise.retrieve.models import BM25
 from likewise.retrieve.search import Retriever

@@ -38,9 +38,10 @@ import numpy as np
 
 import likewise as lw
 from corpora import debian, spoken
+from likewise.collection.creating import build
 from likewise.collection.job import Job
 from likewise.collection.snapshot import Snapshot, open_snapshot
-from likewise.collection.writer import Writer, build
+from likewise.collection.writer import Writer
 from likewise.derived.keeping import derive
 from likewise.engine.pipeline import Pipeline
 from likewise.like.smooth import DEPTH, Smoothing, SmoothWith

@@ -35,9 +35,10 @@ import numpy as np
 
 import likewise as lw
 from corpora import drawn
+from likewise.collection.creating import build
 from likewise.collection.job import Job
 from likewise.collection.snapshot import open_snapshot
-from likewise.collection.writer import Writer, build
+from likewise.collection.writer import Writer
 from likewise.derived.keeping import derive
 from likewise.like.methods import ByHalves
 from likewise.like.store import halves_of

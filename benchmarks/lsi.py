@@ -23,8 +23,8 @@ import numpy as np
 from scipy import sparse
 
 from corpora import drawn
+from likewise.collection.creating import build
 from likewise.collection.snapshot import Snapshot, open_snapshot
-from likewise.collection.writer import build
 from likewise.models.subspace import LSI, Subspace, fit_lsi
 from likewise.text.analysis import Analysis
 

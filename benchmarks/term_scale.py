@@ -23,9 +23,10 @@ from pathlib import Path
 import numpy as np
 
 from corpora import spoken
+from likewise.collection.creating import build
 from likewise.collection.job import Job
 from likewise.collection.snapshot import Snapshot, open_snapshot
-from likewise.collection.writer import Writer, build
+from likewise.collection.writer import Writer
 from likewise.derived.keeping import derive
 from likewise.terms import stored
 from likewise.terms.catalogue import find_graph, open_counts, store_graph

@@ -9,8 +9,9 @@ import numpy as np
 import pytest
 
 from likewise.collection.build import Resources
+from likewise.collection.creating import create
 from likewise.collection.snapshot import open_snapshot
-from likewise.collection.writer import Writer, create
+from likewise.collection.writer import Writer
 from likewise.records import Document
 from likewise.text.analysis import Analysis
 

@@ -18,8 +18,8 @@ from pathlib import Path
 from platform import python_version
 from typing import NamedTuple
 
+from likewise.collection.creating import build
 from likewise.collection.snapshot import Snapshot, open_snapshot
-from likewise.collection.writer import build
 from likewise.errors import SourceError, UsageError
 from likewise.evaluate.queries import read_queries
 from likewise.evaluate.trec import Qrels, read_qrels

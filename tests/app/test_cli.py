@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+import likewise as lw
 from likewise.app.cli import main
 
 ROOT = Path(__file__).parent.parent.parent
@@ -120,6 +121,25 @@ def test_add_delete_merge_info_show(made):
         "flutter",
     ]
     assert json.loads(made("show", "papers.lw", "8", "--json")[1])["terms"]["jet"] == 4
+
+
+def test_info_tells_what_is_still_there(made, here, monkeypatch):
+    with lw.open(here / "papers.lw"):
+        made("delete", "papers.lw", "2")
+        assert re.search(
+            r"generation \d+ is still being read \(pid \d+\)", made("info", "papers.lw")[1]
+        )
+    assert re.search(r"generation \d+ is no longer needed", made("info", "papers.lw")[1])
+    assert json.loads(made("info", "papers.lw", "--json")[1])["leases"]
+    # As on a network file system.
+    monkeypatch.setattr("likewise.collection.locks._LOCAL", set())
+    made("delete", "papers.lw", "1999-17")
+    told = made("info", "papers.lw")[1]
+    assert not json.loads(made("info", "papers.lw", "--json")[1])["leases"]
+    assert "still being read" not in told
+    assert "until `likewise clean` removes them" in told
+    assert " freed" in made("clean", "papers.lw")[1]
+    assert not json.loads(made("info", "papers.lw", "--json")[1])["older_generations"]
 
 
 def test_delete_by_file_and_missing_ids(made, here):

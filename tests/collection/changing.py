@@ -15,8 +15,9 @@ import tempfile
 from pathlib import Path
 
 from likewise.collection.build import Resources
+from likewise.collection.creating import build
 from likewise.collection.snapshot import open_snapshot
-from likewise.collection.writer import Writer, build
+from likewise.collection.writer import Writer
 from likewise.records import Document
 
 RESOURCES = Resources(threads=1)

@@ -16,8 +16,9 @@ from pathlib import Path
 from plain_model import expected, leftovers, made, state
 
 from likewise.collection.build import Resources
+from likewise.collection.creating import build
 from likewise.collection.snapshot import open_snapshot
-from likewise.collection.writer import Writer, build
+from likewise.collection.writer import Writer
 from likewise.records import Document
 
 ONE = Resources(threads=1)

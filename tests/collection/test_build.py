@@ -11,9 +11,10 @@ from plain_model import contents, expected, made, state
 from likewise.collection import build as module
 from likewise.collection import merge, pack
 from likewise.collection.build import LEAST_MEMORY, Resources, SegmentBuilder, content, prepare
+from likewise.collection.creating import build, create
 from likewise.collection.job import Job
 from likewise.collection.snapshot import open_snapshot
-from likewise.collection.writer import Writer, build, create
+from likewise.collection.writer import Writer
 from likewise.errors import DuplicateId, StorageError, UsageError
 from likewise.records import Document
 from likewise.text.table import Strings

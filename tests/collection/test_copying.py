@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import re
 import threading
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -9,9 +10,9 @@ from plain_model import expected, state
 
 from likewise.collection import copying
 from likewise.collection.copying import copy_collection
+from likewise.collection.creating import build
 from likewise.collection.snapshot import open_snapshot
-from likewise.collection.writer import build
-from likewise.errors import DamagedError, UsageError
+from likewise.errors import DamagedError, StorageError, UsageError
 from likewise.records import Document
 
 DOCUMENTS = [Document("a", text="apple"), Document("b", text="banana")]
@@ -43,7 +44,21 @@ def test_damage_is_not_copied(folder, tmp_path):
     data = bytearray(path.read_bytes())
     data[-1] ^= 1
     path.write_bytes(data)
-    with pytest.raises(DamagedError, match=path.name):
+    with pytest.raises(DamagedError, match=re.escape(str(path))):
+        copy_collection(folder, tmp_path / "copy")
+    assert [*tmp_path.iterdir()] == [folder]
+
+
+def test_a_copy_that_was_not_written_as_it_was_read(folder, tmp_path, monkeypatch):
+    build(folder, DOCUMENTS)
+
+    def spoilt(source, to):
+        data = bytearray(source.read_bytes())
+        data[len(data) // 2] ^= 1
+        to.write_bytes(data)
+
+    monkeypatch.setattr(copying, "_copy", spoilt)
+    with pytest.raises(StorageError, match="read back altered; nothing was copied"):
         copy_collection(folder, tmp_path / "copy")
     assert [*tmp_path.iterdir()] == [folder]
 

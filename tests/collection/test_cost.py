@@ -15,9 +15,10 @@ import pytest
 from plain_model import expected, made, state
 
 from likewise.collection import pack as packs
+from likewise.collection.creating import build
 from likewise.collection.pack import Pack
 from likewise.collection.snapshot import open_snapshot
-from likewise.collection.writer import Writer, build
+from likewise.collection.writer import Writer
 from likewise.records import Document
 
 N_DOCS = 20_000
@@ -186,7 +187,8 @@ MEASURED = """
 import re, sys, threading, time
 from pathlib import Path
 from likewise.collection.build import LEAST_MEMORY, Resources
-from likewise.collection.writer import Writer, build
+from likewise.collection.creating import build
+from likewise.collection.writer import Writer
 from likewise.records import Document
 import numpy as np
 

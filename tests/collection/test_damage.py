@@ -7,9 +7,10 @@ import numpy as np
 import pytest
 from plain_model import expected, made, newest, state
 
+from likewise.collection.creating import build
 from likewise.collection.pack import BULK, Pack
 from likewise.collection.snapshot import open_snapshot
-from likewise.collection.writer import Writer, build
+from likewise.collection.writer import Writer
 from likewise.errors import DamagedError, FormatError, LikewiseError, NotACollection
 from likewise.records import Document
 

@@ -3,11 +3,12 @@ from __future__ import annotations
 import numpy as np
 from plain_model import expected, state
 
+from likewise.collection.creating import build
 from likewise.collection.deleted import mark_deleted
 from likewise.collection.job import Job
 from likewise.collection.pack import Pack
 from likewise.collection.snapshot import open_snapshot
-from likewise.collection.writer import Writer, build
+from likewise.collection.writer import Writer
 from likewise.records import Document
 
 DOCUMENTS = [

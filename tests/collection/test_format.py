@@ -17,6 +17,8 @@ import orjson
 import pytest
 from plain_model import expected, leftovers, state
 
+from likewise.collection.cleaning import clean
+from likewise.collection.creating import build
 from likewise.collection.format1 import Format1
 from likewise.collection.locks import WriteLock
 from likewise.collection.manifest import (
@@ -27,8 +29,9 @@ from likewise.collection.manifest import (
     write_pointer,
 )
 from likewise.collection.snapshot import open_snapshot
-from likewise.collection.writer import Writer, build, clean
-from likewise.errors import FormatError, LockedError
+from likewise.collection.writer import Writer
+from likewise.engine.upgrading import upgrade
+from likewise.errors import DamagedError, FormatError, LockedError
 from likewise.records import Document
 from likewise.text.analysis import Analysis
 
@@ -119,14 +122,61 @@ def test_an_older_collection_is_not_overwritten_beside_another_writer(folder):
     assert Format1(folder).n_docs
 
 
-def test_what_an_upgrade_has_done_is_not_cleaned_up_before_it_is(folder):
+def test_an_upgrade_that_was_broken_off_is_told_and_cleaned_up(folder, monkeypatch):
     shutil.copytree(HERE / "format-1", folder)
-    plan = folder / "work" / "upgrade" / "plan.json"
-    plan.parent.mkdir(parents=True)
-    plan.touch()
-    with pytest.raises(FormatError, match="likewise upgrade"):
-        clean(folder)
-    assert plan.exists()
+    before, kept = {*folder.rglob("*")}, [*Format1(folder).documents()]
+
+    def cut_off():
+        with monkeypatch.context() as patch:
+            patch.setattr("likewise.collection.generations._replace", lambda *_: 1 / 0)
+            with pytest.raises(ZeroDivisionError):
+                upgrade(folder)
+
+    cut_off()
+    told = rf"likewise upgrade {folder}, which was broken off.*likewise clean {folder}"
+    with pytest.raises(FormatError, match=told):
+        open_snapshot(folder)
+    assert clean(folder) > 0
+    left = {path.name for path in {*folder.rglob("*")} - before}
+    assert left == {"data", "manifests", "work", "lock"}
+    with pytest.raises(FormatError, match=rf"likewise upgrade {folder}$"):
+        open_snapshot(folder)
+    assert [*Format1(folder).documents()] == kept
+    cut_off()
+    assert upgrade(folder) == len(kept)
+    assert not leftovers(folder)
+
+
+def test_the_old_files_are_kept_whole(folder):
+    shutil.copytree(HERE / "format-1", folder)
+    old = [*Format1(folder).documents()]
+    upgrade(folder, keep=True)
+    assert [*Format1(folder / "format-1").documents()] == old
+    with Writer(folder) as writer:
+        writer.delete([old[0].id])
+    assert [*Format1(folder / "format-1").documents()] == old
+    shutil.rmtree(folder / "format-1")
+    assert not leftovers(folder)
+
+
+@pytest.mark.parametrize(
+    "manifest",
+    [
+        {},
+        {"crc": 0, "collection": {}},
+        {"crc": 1, "collection": None},
+        {"crc": zlib.crc32(b"{}"), "collection": {}},
+        {"crc": zlib.crc32(b"null"), "collection": None},
+    ],
+)
+def test_a_damaged_manifest_of_format_1(folder, manifest):
+    folder.mkdir()
+    outer = {"format": "likewise collection", "version": 1} | manifest
+    (folder / "manifest.json").write_bytes(orjson.dumps(outer))
+    with pytest.raises(DamagedError, match=r"manifest\.json: .*restore it from a copy"):
+        upgrade(folder)
+    build(folder, DOCUMENTS, overwrite=True)
+    assert state(open_snapshot(folder)) == expected(DOCUMENTS)
 
 
 def arrays_of(folder):
@@ -172,7 +222,7 @@ def of_a_later_version(folder):
             Artifact("other", "vectors", 99, "name", ("root", segments[1].id)),
         )
         manifest = replace(writer.manifest, segments=tuple(segments), artifacts=artifacts)
-        writer.publish(manifest, derived=True)
+        writer.publish(manifest, derive=False)
     rewrite(folder)
 
 

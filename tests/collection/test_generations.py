@@ -18,11 +18,13 @@ from plain_model import expected, leftovers, made, state
 
 from likewise.collection import generations as module
 from likewise.collection import locks
+from likewise.collection.creating import build
 from likewise.collection.generations import older_generations, sweep, take_lease
+from likewise.collection.layout import POINTER
 from likewise.collection.locks import hold
-from likewise.collection.manifest import POINTER, manifest_path, read_pointer
+from likewise.collection.manifest import manifest_path, read_pointer
 from likewise.collection.snapshot import open_snapshot
-from likewise.collection.writer import Writer, build
+from likewise.collection.writer import Writer
 from likewise.errors import CollectionError, DamagedError, StorageError
 from likewise.records import Document
 

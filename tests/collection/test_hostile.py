@@ -4,8 +4,9 @@ import numpy as np
 import pytest
 from plain_model import expected, state
 
+from likewise.collection.creating import build
 from likewise.collection.snapshot import open_snapshot
-from likewise.collection.writer import Writer, build
+from likewise.collection.writer import Writer
 from likewise.records import Document
 
 

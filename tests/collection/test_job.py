@@ -10,10 +10,12 @@ import numpy as np
 import pytest
 
 from likewise.collection import job as module
-from likewise.collection.generations import PLAN, unfinished_jobs
+from likewise.collection.creating import create
+from likewise.collection.generations import unfinished_jobs
 from likewise.collection.job import Job
+from likewise.collection.layout import PLAN
 from likewise.collection.locks import hold
-from likewise.collection.writer import Writer, create
+from likewise.collection.writer import Writer
 from likewise.errors import LockedError
 
 

@@ -10,8 +10,9 @@ import pytest
 from changing import change, changed
 from plain_model import expected, leftovers, state
 
+from likewise.collection.creating import build
 from likewise.collection.snapshot import open_snapshot
-from likewise.collection.writer import Writer, build
+from likewise.collection.writer import Writer
 
 N_KILLS = 40
 # A change takes about 60.

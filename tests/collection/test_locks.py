@@ -14,7 +14,8 @@ from pathlib import Path
 import pytest
 
 from likewise.collection import locks as module
-from likewise.collection.locks import NAME, NoLocks, WriteLock, hold, holders, is_local
+from likewise.collection.layout import LOCK
+from likewise.collection.locks import NoLocks, WriteLock, hold, holders, is_local
 from likewise.errors import LockedError, StorageError
 
 HOLD = """
@@ -34,7 +35,7 @@ def test_one_writer_at_a_time(tmp_path):
     lock.release()
     lock.release()
     WriteLock(tmp_path).release()
-    assert (tmp_path / NAME).exists()
+    assert (tmp_path / LOCK).exists()
 
 
 def test_the_lock_of_a_killed_process_is_free(tmp_path):
@@ -44,11 +45,11 @@ def test_the_lock_of_a_killed_process_is_free(tmp_path):
         with pytest.raises(LockedError, match=f"pid {holder.pid}"):
             WriteLock(tmp_path)
         if Path("/proc/locks").exists():
-            assert holders(tmp_path / NAME) == [holder.pid]
+            assert holders(tmp_path / LOCK) == [holder.pid]
         holder.send_signal(signal.SIGKILL)
         holder.wait()
     WriteLock(tmp_path).release()
-    assert holders(tmp_path / NAME) == []
+    assert holders(tmp_path / LOCK) == []
 
 
 def test_a_lock_goes_with_its_owner(tmp_path):
@@ -155,26 +156,26 @@ def test_a_file_system_that_cannot_lock(tmp_path, monkeypatch, number):
     def refuse(handle, how):
         raise OSError(number, os.strerror(number))
 
-    (tmp_path / NAME).touch()
+    (tmp_path / LOCK).touch()
     monkeypatch.setattr(module.fcntl, "flock", refuse)
     before = len(os.listdir("/dev/fd"))
     reason = os.strerror(number)
     with pytest.raises(NoLocks, match=rf"cannot lock files \({reason}\): copy .* local disk"):
-        hold(tmp_path / NAME, shared=True)
+        hold(tmp_path / LOCK, shared=True)
     with pytest.raises(StorageError, match="cannot lock files"):
         WriteLock(tmp_path)
     assert len(os.listdir("/dev/fd")) == before
 
 
 def test_other_faults_are_not_taken_for_missing_locks(tmp_path, monkeypatch):
-    (tmp_path / NAME).touch()
+    (tmp_path / LOCK).touch()
 
     def refuse(path):
         raise PermissionError(errno.EACCES, "Permission denied", str(path))
 
     monkeypatch.setattr(module.os, "stat", refuse)
     with pytest.raises(PermissionError):
-        hold(tmp_path / NAME, shared=True)
+        hold(tmp_path / LOCK, shared=True)
 
 
 MOUNTS = r"""

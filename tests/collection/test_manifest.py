@@ -6,8 +6,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from likewise.collection.generations import commit, take_lease
+from likewise.collection.layout import POINTER
 from likewise.collection.manifest import (
-    POINTER,
     VERSION,
     Artifact,
     Deleted,

@@ -8,10 +8,11 @@ import pytest
 import zstandard
 from plain_model import expected, leftovers, made, state
 
+from likewise.collection.creating import build
 from likewise.collection.manifest import FileEntry, SegmentEntry
 from likewise.collection.merge import _copy, all_runs, join_terms, next_run
 from likewise.collection.snapshot import open_snapshot
-from likewise.collection.writer import Writer, build
+from likewise.collection.writer import Writer
 from likewise.errors import DamagedError
 from likewise.records import Document
 

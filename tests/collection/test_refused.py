@@ -17,9 +17,10 @@ from plain_model import expected, leftovers, made, state
 
 import likewise
 from likewise.collection import files
+from likewise.collection.creating import build
 from likewise.collection.format1 import Format1
 from likewise.collection.snapshot import open_snapshot
-from likewise.collection.writer import Writer, build
+from likewise.collection.writer import Writer
 from likewise.derived.keeping import keep_up
 from likewise.engine.upgrading import upgrade
 from likewise.errors import StorageError

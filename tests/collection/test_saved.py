@@ -7,8 +7,8 @@ from saved import NAMES, ask, differences, read_expected, reordered, unpack
 
 import likewise as lw
 from likewise.app.cli import main
+from likewise.collection import adding, creating
 from likewise.collection import build as build_module
-from likewise.collection import writer
 from likewise.collection.build import Resources
 from likewise.collection.postings import write_postings
 from likewise.collection.snapshot import open_snapshot
@@ -79,14 +79,14 @@ def test_an_upgrade_uses_memory_as_a_build_does(tmp_path, monkeypatch):
 
     monkeypatch.setattr(build_module, "write_postings", watched)
     monkeypatch.setattr(upgrading, "Lexicon", Watched)
-    monkeypatch.setattr(writer, "Lexicon", Watched)
+    monkeypatch.setattr(adding, "Lexicon", Watched)
     resources = Resources(memory=1 << 28, threads=1)
     folder = unpack("odd", tmp_path)
     upgrade(folder, resources=resources)
     upgraded = [*used]
     used.clear()
     documents = [document for _, document in open_snapshot(folder).documents()]
-    writer.build(tmp_path / "built", documents, resources=resources)
+    creating.build(tmp_path / "built", documents, resources=resources)
     assert upgraded == used == [resources.for_chunks, resources.for_postings]
 
 

@@ -5,11 +5,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from likewise.collection.creating import build
 from likewise.collection.pack import BULK, Pack
 from likewise.collection.postings import BLOCK
 from likewise.collection.segment import Segment, count_terms, find_rows, term_rows
 from likewise.collection.snapshot import open_snapshot
-from likewise.collection.writer import Writer, build
+from likewise.collection.writer import Writer
 from likewise.errors import DamagedError
 from likewise.records import Document
 from likewise.text.table import Strings

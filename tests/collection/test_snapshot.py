@@ -13,9 +13,10 @@ import pytest
 from plain_model import expected, made, state
 
 from likewise.collection import generations
+from likewise.collection.creating import build
 from likewise.collection.manifest import read_pointer
 from likewise.collection.snapshot import Snapshot, open_snapshot
-from likewise.collection.writer import Writer, build
+from likewise.collection.writer import Writer
 from likewise.errors import (
     CollectionError,
     DamagedError,

@@ -14,11 +14,23 @@ from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, pr
 from plain_model import expected, leftovers, made, state
 
 from likewise.collection import generations
+from likewise.collection.adding import Added
 from likewise.collection.build import Resources
-from likewise.collection.manifest import Artifact, Manifest
+from likewise.collection.cleaning import clean
+from likewise.collection.creating import build, create
+from likewise.collection.format1 import note_replaced
+from likewise.collection.generations import unfinished_jobs
+from likewise.collection.manifest import Artifact, Manifest, manifest_path, read_pointer
 from likewise.collection.snapshot import open_snapshot
-from likewise.collection.writer import Added, Writer, build, create, valid_artifacts
-from likewise.errors import DuplicateId, LockedError, NotACollection, UsageError
+from likewise.collection.writer import Writer, valid_artifacts
+from likewise.errors import (
+    CollectionError,
+    DamagedError,
+    DuplicateId,
+    LockedError,
+    NotACollection,
+    UsageError,
+)
 from likewise.records import Document
 from likewise.text.analysis import Analysis
 
@@ -192,14 +204,31 @@ def test_two_builds_of_one_new_folder(folder, monkeypatch):
     """The second, which has also found nothing there, must not remove the first."""
     real = create
 
-    def overtaken(folder, analysis):
-        real(folder, analysis)
+    def overtaken(folder, analysis, lineage):
+        real(folder, analysis, lineage=lineage)
         with Writer(folder) as writer:
             writer.add([A])
 
-    monkeypatch.setattr("likewise.collection.writer.create", overtaken)
+    monkeypatch.setattr("likewise.collection.creating.create", overtaken)
     with pytest.raises(UsageError, match="already holds documents"):
         build(folder, [B])
+    assert state(open_snapshot(folder)) == expected([A])
+
+
+def test_a_build_removes_only_what_it_has_made(folder, monkeypatch):
+    """The second, which has found nothing there, comes before the first has added anything."""
+    real = create
+
+    def overtaken(folder, analysis, lineage):
+        real(folder, Analysis(stemmer="none"))
+        real(folder, analysis, lineage=lineage)
+
+    monkeypatch.setattr("likewise.collection.creating.create", overtaken)
+    with pytest.raises(UsageError, match="is a collection already"):
+        build(folder, [B])
+    assert open_snapshot(folder).analysis == Analysis(stemmer="none")
+    monkeypatch.undo()
+    build(folder, [A])
     assert state(open_snapshot(folder)) == expected([A])
 
 
@@ -238,11 +267,11 @@ def test_deleting_what_is_not_there(folder):
     assert state(open_snapshot(folder)) == expected([B])
 
 
-@pytest.mark.parametrize("moment", ["data", "manifests", "pointer", "sweep", "work"])
-@pytest.mark.parametrize("change", ["add", "replace_all", "delete", "merge"])
-def test_an_interrupt_around_the_commit(folder, monkeypatch, moment, change):
-    """What the manifest on disk names must stay, whatever the interrupted process believes."""
-    build(folder, [A, B])
+MOMENTS = pytest.mark.parametrize("moment", ["data", "manifests", "pointer", "sweep", "work"])
+
+
+def interrupt_at(moment, folder, monkeypatch):
+    """Let an interrupt come around the next commit."""
     synced = {"data": folder / "data", "manifests": folder / "manifests", "pointer": folder}
     real = generations.sync_folder
 
@@ -250,23 +279,27 @@ def test_an_interrupt_around_the_commit(folder, monkeypatch, moment, change):
         monkeypatch.undo()
         raise KeyboardInterrupt
 
-    def arm():
-        if moment in synced:
-            monkeypatch.setattr(
-                generations,
-                "sync_folder",
-                lambda path: interrupt() if path == synced[moment] else real(path),
-            )
-        else:
-            name = "_sweep_manifests" if moment == "sweep" else "_sweep_work"
-            monkeypatch.setattr(generations, name, interrupt)
+    if moment in synced:
+        monkeypatch.setattr(
+            generations,
+            "sync_folder",
+            lambda path: interrupt() if path == synced[moment] else real(path),
+        )
+    else:
+        name = "_sweep_manifests" if moment == "sweep" else "_sweep_work"
+        monkeypatch.setattr(generations, name, interrupt)
 
+
+@MOMENTS
+@pytest.mark.parametrize("change", ["add", "delete", "merge"])
+def test_an_interrupt_around_the_commit(folder, monkeypatch, moment, change):
+    """What the manifest on disk names must stay, whatever the interrupted process believes."""
+    build(folder, [A, B])
     with Writer(folder) as writer:
         writer.delete(["a"])
         before = [B]
         changes, kept = {
             "add": (lambda: writer.add([C, B], replace=True), [C, B]),
-            "replace_all": (lambda: writer.add([C], replace_all=Analysis()), [C]),
             "delete": (lambda: writer.delete(["b"]), [C]),
             "merge": (writer.merge, [B, C]),
         }[change]
@@ -276,7 +309,7 @@ def test_an_interrupt_around_the_commit(folder, monkeypatch, moment, change):
             writer.add([D])
             writer.delete(["d"])
             before = [B, C]
-        arm()
+        interrupt_at(moment, folder, monkeypatch)
         with pytest.raises(KeyboardInterrupt):
             changes()
         if moment in ("data", "manifests"):
@@ -287,6 +320,18 @@ def test_an_interrupt_around_the_commit(folder, monkeypatch, moment, change):
         snapshot.close()
         writer.add([Document("after")])
     assert state(open_snapshot(folder)) == expected([*kept, Document("after")])
+    assert not leftovers(folder)
+
+
+@MOMENTS
+def test_an_interrupt_around_the_commit_of_an_overwrite(folder, monkeypatch, moment):
+    build(folder, [A, B])
+    interrupt_at(moment, folder, monkeypatch)
+    with pytest.raises(KeyboardInterrupt):
+        build(folder, [C], overwrite=True)
+    kept = [A, B] if moment in ("data", "manifests") else [C]
+    assert state(open_snapshot(folder)) == expected(kept)
+    open_snapshot(folder).check()
     assert not leftovers(folder)
 
 
@@ -331,7 +376,6 @@ def test_a_build_killed_before_its_manifest_can_be_begun_again(folder):
         (folder / name).parent.mkdir(parents=True, exist_ok=True)
         (folder / name).write_bytes(b"{")
     (folder / "work" / "0123456789ab").mkdir(parents=True)
-    (folder / "segments" / "000001").mkdir(parents=True)
     build(folder, [A])
     assert state(open_snapshot(folder)) == expected([A])
     assert not leftovers(folder)
@@ -342,6 +386,7 @@ def test_a_build_killed_before_its_manifest_can_be_begun_again(folder):
     [
         *("data/corpus.jsonl", "work/thesis.tex", "models/net.bin", "segments/a/b", "derived/x"),
         *("manifests/cargo.json", "work/0123456789abc", "data/2024/x"),
+        "segments/202401/x",
     ],
 )
 def test_folders_of_the_same_names_are_not_touched(tmp_path, name):
@@ -369,13 +414,106 @@ def test_what_others_put_beside_our_files_stays(folder):
     assert (folder / "data" / "inside" / "x").exists()
 
 
+def test_folders_that_are_named_as_those_of_format_1_stay(folder):
+    """Without an upgrade they are somebody's."""
+    build(folder, [A])
+    (folder / "segments" / "202401").mkdir(parents=True)
+    (folder / "models").mkdir()
+    before = {*folder.rglob("*")}
+    with Writer(folder):
+        assert {*folder.rglob("*")} >= before
+
+
 def test_folders_of_format_1_go_after_an_upgrade(folder):
     build(folder, [A])
-    for name in ("segments/000001", "models/000002", "derived/000003"):
+    for name in ("segments/000001", "models/000002", "derived/mine"):
         (folder / name).mkdir(parents=True)
         (folder / name / "x.npy").write_bytes(b"x")
+    note_replaced(folder, keep=False)
     with Writer(folder):
-        assert not leftovers(folder)
+        assert {path.name for path in folder.iterdir()} & {"segments", "models", "derived"} == {
+            "derived"
+        }
+    # What is put there later is somebody's again.
+    (folder / "models" / "000001").mkdir(parents=True)
+    with Writer(folder):
+        assert (folder / "models" / "000001").exists()
+
+
+def test_what_was_broken_off_is_cleaned_up_in_a_collection_only(tmp_path):
+    plan = tmp_path / "work" / "0123456789ab" / "plan.json"
+    plan.parent.mkdir(parents=True)
+    plan.write_text("mine")
+    for pointer in (None, b"[]", b'{"format": "other", "version": 1}'):
+        if pointer:
+            (tmp_path / "manifest.json").write_bytes(pointer)
+        before = sorted(tmp_path.rglob("*"))
+        with pytest.raises(CollectionError):
+            clean(tmp_path)
+        assert sorted(tmp_path.rglob("*")) == before
+    (tmp_path / "manifest.json").unlink()
+    create(tmp_path)
+    foreign = tmp_path / "work" / "thesis" / "plan.json"
+    foreign.parent.mkdir()
+    foreign.write_text("mine")
+    assert unfinished_jobs(tmp_path) == ["0123456789ab"]
+    assert clean(tmp_path) > 0
+    assert not plan.exists()
+    assert foreign.read_text() == "mine"
+
+
+def spoil_contents(folder):
+    """Damage a table of contents, without which a segment cannot be opened."""
+    snapshot = open_snapshot(folder)
+    pack = snapshot.manifest.segments[0].packs[0]
+    path = snapshot.path_of(pack.file)
+    snapshot.close()
+    data = bytearray(path.read_bytes())
+    data[pack.toc[0] + 10] ^= 1
+    path.write_bytes(data)
+
+
+def spoil_manifest(folder):
+    path = manifest_path(folder, read_pointer(folder).generation)
+    path.write_bytes(path.read_bytes()[:-9])
+
+
+def spoil_pointer(folder):
+    (folder / "manifest.json").write_bytes(b"{")
+
+
+@pytest.mark.parametrize("spoil", [spoil_contents, spoil_manifest, spoil_pointer])
+def test_a_damaged_collection_is_indexed_again(folder, spoil):
+    build(folder, [A, B])
+    before = open_snapshot(folder).manifest.generation
+    spoil(folder)
+    with pytest.raises(DamagedError):
+        Writer(folder)
+    with pytest.raises(DuplicateId):
+        build(folder, [C, C], overwrite=True)
+    with pytest.raises(DamagedError):
+        Writer(folder)
+    build(folder, [C], overwrite=True)
+    assert state(open_snapshot(folder)) == expected([C])
+    assert open_snapshot(folder).manifest.generation > before
+    assert not leftovers(folder)
+
+
+def test_what_is_not_needed_is_cleaned_up_beside_damage(folder):
+    build(folder, [A, B])
+    spoil_contents(folder)
+    (folder / "data" / "index-0123456789ab.npz").write_bytes(b"left")
+    assert clean(folder) == 4
+
+
+def test_another_file_of_the_name_of_a_manifest_is_not_overwritten(folder):
+    build(folder, [A])
+    (folder / "manifest.json").write_bytes(b'{"name": "an application"}')
+    (folder / "page.html").touch()
+    before = {*folder.rglob("*")}
+    with pytest.raises(DamagedError, match="not a manifest"):
+        build(folder, [B], overwrite=True)
+    assert {*folder.rglob("*")} == before
 
 
 def test_nothing_is_written_by_an_addition_of_nothing(folder):

@@ -13,7 +13,7 @@ import likewise as lw
 from likewise import registry
 from likewise.collection.build import Resources
 from likewise.collection.copying import copy_collection
-from likewise.collection.generations import DATA
+from likewise.collection.layout import DATA
 from likewise.collection.pack import BULK, Memory
 from likewise.collection.snapshot import open_snapshot
 from likewise.collection.writer import Writer

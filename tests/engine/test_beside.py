@@ -9,7 +9,7 @@ import shutil
 import pytest
 
 import likewise as lw
-from likewise.collection.manifest import MANIFESTS
+from likewise.collection.layout import MANIFESTS
 from likewise.collection.writer import Writer
 from likewise.errors import CollectionError, UsageError
 from likewise.like.store import halves_of
@@ -99,6 +99,31 @@ def test_what_is_closed_is_let_go(folder):
     with lw.open(folder) as other:
         other.delete(["d0"])
         assert generations(folder) == [first + 1]
+
+
+def test_what_is_closed_says_so(folder):
+    """Also where its files are gone, which is no damage."""
+    with lw.open(folder) as closed:
+        assert f"{len(closed)} documents" in repr(closed)
+    with lw.open(folder) as other:
+        other.delete(["d0"])
+        other.merge()
+    assert "closed" in repr(closed)
+    closed.close()
+    asked = [len, list, pickle.dumps, lambda c: c["d1"], lambda c: c.search("wing")]
+    asked += [lambda c: c.like("d1"), lambda c: c.info(), lambda c: c.refresh()]
+    for one in asked:
+        with pytest.raises(UsageError, match="was closed: open it again"):
+            one(closed)
+
+
+def test_a_collection_that_is_sent_is_found_from_another_directory(folder, monkeypatch):
+    monkeypatch.chdir(folder.parent)
+    with lw.open(folder.name) as c:
+        monkeypatch.chdir("/")
+        sent = pickle.dumps(c)
+        with pickle.loads(sent) as found:
+            assert "d1" in found
 
 
 def test_a_dropped_model_is_missed_after_a_refresh(folder):

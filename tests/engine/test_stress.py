@@ -10,9 +10,8 @@ from pathlib import Path
 import pytest
 
 import likewise as lw
-from likewise.collection.generations import DATA, WORK
-from likewise.collection.locks import NAME as LOCK
-from likewise.collection.manifest import MANIFESTS, POINTER, manifest_path
+from likewise.collection.layout import DATA, LOCK, MANIFESTS, POINTER, WORK
+from likewise.collection.manifest import manifest_path
 from likewise.collection.writer import Writer
 
 from .stressing import CHANGES, begin, made

@@ -12,7 +12,8 @@ import pytest
 
 import likewise as lw
 from likewise.collection.build import Resources
-from likewise.collection.writer import Writer, create
+from likewise.collection.creating import create
+from likewise.collection.writer import Writer
 from likewise.expand.expander import Asked, Setting
 from likewise.records import Document, Ranking
 from likewise.retrieve.models import BM25

@@ -9,9 +9,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import sparse
 
+from likewise.collection.creating import build
 from likewise.collection.records import TermCounts
 from likewise.collection.snapshot import open_snapshot
-from likewise.collection.writer import build
 from likewise.errors import UsageError
 from likewise.models.bags import Vocabulary
 from likewise.models.subspace import LSI, Scale, Subspace, fit_lsi

@@ -10,9 +10,9 @@ from hypothesis.extra import numpy as arrays
 from scipy import sparse
 
 from likewise import notation
+from likewise.collection.creating import build
 from likewise.collection.records import TermCounts
 from likewise.collection.snapshot import open_snapshot
-from likewise.collection.writer import build
 from likewise.errors import UsageError
 from likewise.models import ridge, supplied
 from likewise.models.bags import Vocabulary

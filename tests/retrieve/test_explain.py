@@ -1,7 +1,8 @@
 import pytest
 
+from likewise.collection.creating import build
 from likewise.collection.snapshot import open_snapshot
-from likewise.collection.writer import Writer, build
+from likewise.collection.writer import Writer
 from likewise.evaluate import read_queries
 from likewise.records import Document
 from likewise.retrieve.documents import OWN_PART

@@ -2,8 +2,9 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
+from likewise.collection.creating import build
 from likewise.collection.snapshot import open_snapshot
-from likewise.collection.writer import Writer, build
+from likewise.collection.writer import Writer
 from likewise.errors import UsageError
 from likewise.records import ALL, Condition, Document, Filter
 from likewise.retrieve.models import BM25

@@ -5,8 +5,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from likewise.collection.creating import build
 from likewise.collection.snapshot import open_snapshot
-from likewise.collection.writer import build
 from likewise.errors import UsageError
 from likewise.evaluate import Run, evaluate, read_qrels, read_queries
 from likewise.retrieve.models import (

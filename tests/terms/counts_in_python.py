@@ -8,8 +8,8 @@ from itertools import combinations
 import numpy as np
 
 from likewise.collection.build import Resources, content
+from likewise.collection.creating import build
 from likewise.collection.snapshot import open_snapshot
-from likewise.collection.writer import build
 from likewise.records import Document
 from likewise.terms.counting import LONGEST_SENTENCE, Counted
 from likewise.text.analysis import Analysis, Analyzer, encode

@@ -5,11 +5,13 @@ import threading
 import pytest
 
 from likewise.collection.build import Resources
-from likewise.collection.generations import DATA, WORK, older_generations
+from likewise.collection.creating import build
+from likewise.collection.generations import older_generations
 from likewise.collection.job import Job
+from likewise.collection.layout import DATA, WORK
 from likewise.collection.manifest import Artifact
 from likewise.collection.snapshot import open_snapshot
-from likewise.collection.writer import Writer, build
+from likewise.collection.writer import Writer
 from likewise.derived.keeping import keep_up
 from likewise.derived.store import carry_over
 from likewise.errors import CollectionError, LockedError, StorageError, UsageError

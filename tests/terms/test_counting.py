@@ -10,9 +10,9 @@ from hypothesis import strategies as st
 from scipy.sparse import csr_array, triu
 
 from likewise.collection import pack
+from likewise.collection.creating import create
 from likewise.collection.pack import Memory, Pack, Packer
 from likewise.collection.snapshot import open_snapshot
-from likewise.collection.writer import create
 from likewise.errors import UsageError
 from likewise.records import Document
 from likewise.terms import counting

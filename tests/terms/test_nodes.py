@@ -7,8 +7,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from likewise.collection.creating import create
 from likewise.collection.snapshot import open_snapshot
-from likewise.collection.writer import Writer, create
+from likewise.collection.writer import Writer
 from likewise.errors import UsageError
 from likewise.records import Document
 from likewise.terms.extracting import extract_nodes, key_of

@@ -4,9 +4,10 @@ import numpy as np
 import pytest
 
 from likewise.collection.build import Resources
+from likewise.collection.creating import build
 from likewise.collection.pack import Memory
 from likewise.collection.snapshot import open_snapshot
-from likewise.collection.writer import Writer, build
+from likewise.collection.writer import Writer
 from likewise.derived.keeping import keep_up
 from likewise.derived.kind import Inputs
 from likewise.derived.store import derived_of

@@ -10,7 +10,7 @@ import pytest
 import likewise as lw
 import likewise.expand.graph as expansion
 import likewise.terms.nodes as nodes_module
-from likewise.collection.writer import build
+from likewise.collection.creating import build
 from likewise.engine.collection import Collection
 from likewise.errors import CollectionError, UsageError
 from likewise.expand.expander import Asked, Setting

@@ -5,8 +5,9 @@ import random
 import numpy as np
 import pytest
 
+from likewise.collection.creating import create
 from likewise.collection.snapshot import open_snapshot
-from likewise.collection.writer import Writer, create
+from likewise.collection.writer import Writer
 from likewise.errors import UsageError
 from likewise.records import Document
 from likewise.terms.extracting import extract_nodes

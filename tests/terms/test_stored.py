@@ -13,10 +13,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from likewise.collection.build import Resources, content
-from likewise.collection.generations import DATA, WORK
+from likewise.collection.creating import build, create
+from likewise.collection.layout import DATA, WORK
 from likewise.collection.pack import Memory
 from likewise.collection.snapshot import open_snapshot
-from likewise.collection.writer import Writer, build, create
+from likewise.collection.writer import Writer
 from likewise.derived.keeping import keep_up
 from likewise.derived.kind import Inputs
 from likewise.derived.store import derived_of

@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from likewise.collection.creating import build
 from likewise.collection.snapshot import open_snapshot
-from likewise.collection.writer import build
 from likewise.errors import UsageError
 from likewise.records import Document
 from likewise.text.analysis import Analysis, Analyzer

@@ -11,12 +11,12 @@ from glob import escape
 from pathlib import Path
 
 from likewise.collection.files import storage_errors, sync_folder
-from likewise.collection.generations import DATA, WORK, commit, new_id
-from likewise.collection.locks import NAME as LOCK
+from likewise.collection.generations import commit, new_id
+from likewise.collection.layout import DATA, LOCK, MANIFESTS, WORK
 from likewise.collection.locks import NoLocks, hold
-from likewise.collection.manifest import MANIFESTS, Manifest
+from likewise.collection.manifest import Manifest
 from likewise.collection.snapshot import Snapshot, open_snapshot
-from likewise.errors import UsageError
+from likewise.errors import DamagedError, StorageError, UsageError
 
 
 def copy_collection(folder: Path, to: Path) -> Manifest:
@@ -94,12 +94,17 @@ def _fill(aside: Path, snapshot: Snapshot) -> Manifest:
         _copy(snapshot.path_of(entry.file), aside / DATA / entry.file)
     sync_folder(aside / DATA)
     commit(aside, snapshot.manifest)
-    copied = open_snapshot(aside)
     try:
+        copied = open_snapshot(aside)
         copied.check()
-        return copied.manifest
-    finally:
         copied.close()
+    except DamagedError:
+        # Where the fault is not in what was copied, it came with the copying.
+        snapshot.check()
+        raise StorageError(
+            f"{aside.parent}: what was written there is read back altered; nothing was copied"
+        ) from None
+    return copied.manifest
 
 
 def _copy(source: Path, to: Path) -> None:

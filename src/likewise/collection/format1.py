@@ -1,10 +1,13 @@
-"""A collection of format 1, read once more: documents in order, terms, and what was fitted."""
+"""A collection of format 1, read once more, and what becomes of its files when it is replaced."""
 
 from __future__ import annotations
 
 import os
+import re
+import shutil
 import zlib
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -13,15 +16,22 @@ import orjson
 from numpy.typing import NDArray
 
 from likewise.collection.documents import Documents
-from likewise.collection.files import Seal, check_content
-from likewise.collection.manifest import FORMAT, POINTER
+from likewise.collection.files import Seal, check_content, sync_folder, write_bytes
+from likewise.collection.layout import POINTER, WORK
+from likewise.collection.manifest import FORMAT
 from likewise.compiled import Ints
-from likewise.errors import DamagedError, FormatError, NotACollection
+from likewise.errors import DamagedError, FormatError, NotACollection, UsageError
 from likewise.records import Document
 from likewise.text.analysis import Analysis
 from likewise.text.table import Strings
 
 VERSION = 1
+KEPT = "format-1"
+# What is to become of the old files, written before the commit that takes their place: the old
+# manifest where they are kept, else nothing. Only where it stands is anything moved or removed.
+_REPLACED = "replaced-format-1"
+_FOLDERS = ("segments", "models", "derived")
+_FOLDER = re.compile(r"[0-9]{6}")
 
 
 def is_old(folder: Path) -> bool:
@@ -31,6 +41,61 @@ def is_old(folder: Path) -> bool:
         return (outer["format"], outer["version"]) == (FORMAT, VERSION)
     except (OSError, ValueError, KeyError, TypeError):
         return False
+
+
+def note_replaced(folder: Path, *, keep: bool) -> None:
+    """Note that the next commit takes the place of a collection of format 1."""
+    old = (folder / POINTER).read_bytes() if keep else b""
+    write_bytes(folder / WORK / _REPLACED, old)
+    sync_folder(folder / WORK)
+    sync_folder(folder)
+
+
+def remove_replaced(folder: Path) -> None:
+    """Remove the files of format 1 whose place was taken, or move them aside where they are kept.
+
+    What has other names than ours is somebody's, and stays.
+    """
+    note = folder / WORK / _REPLACED
+    if not note.exists():
+        return
+    # Else there was no commit after it.
+    if not is_old(folder):
+        ours = [name for name in _FOLDERS if _is_ours(folder / name)]
+        old = note.read_bytes()
+        if old:
+            _keep(folder, ours, old)
+        for name in ours:
+            shutil.rmtree(folder / name)
+        sync_folder(folder)
+    note.unlink()
+
+
+def _keep(folder: Path, names: Sequence[str], manifest: bytes) -> None:
+    """Put the old files into a folder of their own, from which an older likewise can read them.
+
+    They are there under both names before the old ones go: a rename that is not yet on the disk
+    when the power fails may be there by half.
+    """
+    kept = folder / KEPT
+    kept.mkdir(exist_ok=True)
+    for name in names:
+        shutil.copytree(folder / name, kept / name, copy_function=_link, dirs_exist_ok=True)
+    write_bytes(kept / POINTER, manifest)
+    for path in (folder, kept, *kept.rglob("*")):
+        if path.is_dir():
+            sync_folder(path)
+
+
+def _link(source: str, to: str) -> None:
+    with suppress(FileExistsError):
+        os.link(source, to)
+
+
+def _is_ours(folder: Path) -> bool:
+    return folder.is_dir() and all(
+        _FOLDER.fullmatch(path.name) and path.is_dir() for path in folder.iterdir()
+    )
 
 
 class Fitted(NamedTuple):
@@ -54,20 +119,26 @@ class Format1:
             known, version = outer["format"] == FORMAT, outer["version"]
         except (FileNotFoundError, NotADirectoryError):
             raise NotACollection(f"{folder} is not a collection") from None
+        except OSError as error:
+            reason = os.strerror(error.errno or 0)
+            raise NotACollection(f"{path}: cannot be read ({reason})") from None
         except (ValueError, KeyError, TypeError):
             raise DamagedError(f"{path}: not a manifest; restore it from a copy") from None
         if not known:
             raise NotACollection(f"{path}: not a manifest of {FORMAT}")
         if version != VERSION:
             raise FormatError(f"{folder} has format {version}: there is nothing to upgrade")
-        body = outer["collection"]
-        if zlib.crc32(orjson.dumps(body, option=orjson.OPT_SORT_KEYS)) != outer["crc"]:
+        body = outer.get("collection")
+        if zlib.crc32(orjson.dumps(body, option=orjson.OPT_SORT_KEYS)) != outer.get("crc"):
             raise DamagedError(
                 f"{path}: its content was altered (checksum); restore it from a copy"
             )
         self.crc: int = outer["crc"]
-        self.generation: int = body["generation"]
-        self.analysis = Analysis.from_json(body["analysis"])
+        try:
+            self.generation: int = body["generation"]
+            self.analysis = Analysis.from_json(body["analysis"])
+        except (ValueError, KeyError, TypeError, UsageError):
+            raise DamagedError(f"{path}: not a manifest; restore it from a copy") from None
         # The first collections had neither models nor what is derived from them.
         self._body: Mapping[str, Any] = {"models": [], "derived": []} | body
 

@@ -9,19 +9,31 @@ from __future__ import annotations
 
 import logging
 import os
-import re
 import secrets
 import shutil
 import time
 import weakref
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import replace as changed
 from pathlib import Path
 
 from likewise.collection.files import REMEDY, reading_errors, sync_folder, write_bytes
+from likewise.collection.format1 import remove_replaced
+from likewise.collection.layout import (
+    DATA,
+    DATA_FILE,
+    JOB,
+    MANIFEST_FILE,
+    MANIFESTS,
+    NEW,
+    PLAN,
+    POINTER,
+    UPGRADE,
+    WORK,
+)
 from likewise.collection.locks import NoLocks, hold, holders, is_local
 from likewise.collection.manifest import (
-    MANIFESTS,
-    POINTER,
     Manifest,
     Pointer,
     format_manifest,
@@ -32,19 +44,6 @@ from likewise.collection.manifest import (
 )
 from likewise.errors import CollectionError, DamagedError
 
-DATA = "data"
-WORK = "work"
-PLAN = "plan.json"
-_NEW = ".new"
-# The folders of format 1, which an upgrade leaves behind when it is killed after its commit.
-FORMAT_1 = ("segments", "models", "derived")
-# How we name files: others in our folders are left alone.
-DATA_FILE = re.compile(r"[\w-]+-[0-9a-f]{12}\..+", re.DOTALL)
-# The job of an upgrade, which is of no use in this format.
-UPGRADE = "upgrade"
-_JOB = re.compile(rf"[0-9a-f]{{12}}|{UPGRADE}")
-_MANIFEST = re.compile(r"([0-9]{8,})\.json")
-_FORMAT_1_FOLDER = re.compile(r"[0-9]{6}")
 _TRIES, _PAUSE = 1000, 0.01
 
 log = logging.getLogger("likewise.collection")
@@ -136,7 +135,7 @@ def commit(folder: Path, manifest: Manifest, work: Path | None = None) -> Manife
 
 
 def _replace(path: Path, content: bytes) -> None:
-    aside = path.with_name(path.name + _NEW)
+    aside = path.with_name(path.name + NEW)
     write_bytes(aside, content)
     aside.replace(path)
     sync_folder(path.parent)
@@ -148,9 +147,12 @@ def sweep(folder: Path, manifest: Manifest, *, forced: bool = False) -> None:
     Where leases cannot be told, nothing is removed unless `forced`. A fault is logged and left to
     the next sweep.
     """
+    with _faults_logged(folder):
+        # Format 1 has no leases.
+        remove_replaced(folder)
     if not forced and not is_local(folder):
         return
-    try:
+    with _faults_logged(folder):
         named = _sweep_manifests(folder, manifest)
         if named is not None:
             for path in _inside(folder / DATA):
@@ -158,9 +160,12 @@ def sweep(folder: Path, manifest: Manifest, *, forced: bool = False) -> None:
                     log.debug("sweep: %s", path)
                     path.unlink(missing_ok=True)
         _sweep_work(folder / WORK)
-        for name in FORMAT_1:
-            if is_format_1(folder / name):
-                shutil.rmtree(folder / name, ignore_errors=True)
+
+
+@contextmanager
+def _faults_logged(folder: Path) -> Iterator[None]:
+    try:
+        yield
     except OSError as error:
         log.warning("%s: what is no longer needed could not be removed (%s)", folder, error)
 
@@ -171,11 +176,11 @@ def _sweep_manifests(folder: Path, manifest: Manifest) -> set[str] | None:
     None where one of them cannot be read: then it is not known what it names.
     """
     named = {entry.file for entry in manifest.files()}
-    (folder / (POINTER + _NEW)).unlink(missing_ok=True)
+    (folder / (POINTER + NEW)).unlink(missing_ok=True)
     known, removed = True, False
     for path in _inside(folder / MANIFESTS):
         number = _generation_of(path)
-        if number == manifest.generation or (number is None and path.suffix != _NEW):
+        if number == manifest.generation or (number is None and path.suffix != NEW):
             continue
         handle: int | None = -1
         if number is not None and number < manifest.generation:
@@ -201,13 +206,14 @@ def _sweep_manifests(folder: Path, manifest: Manifest) -> set[str] | None:
 
 def _sweep_work(work: Path) -> None:
     names = {path.name.removesuffix(".lock") for path in _inside(work)}
-    for name in sorted(filter(_JOB.fullmatch, names)):
+    for name in sorted(filter(JOB.fullmatch, names)):
         inside, lock = work / name, work / f"{name}.lock"
         # The lock of a folder that has none is made, so that nobody begins a job there meanwhile.
         handle = _try_hold(lock, create=True)
         if handle is None:
             continue
         try:
+            # An upgrade is of no use in this format.
             if name == UPGRADE or not (inside / PLAN).exists():
                 log.debug("sweep: %s", inside)
                 shutil.rmtree(inside, ignore_errors=True)
@@ -235,15 +241,13 @@ def _inside(folder: Path) -> list[Path]:
 
 
 def _generation_of(path: Path) -> int | None:
-    match = _MANIFEST.fullmatch(path.name)
+    match = MANIFEST_FILE.fullmatch(path.name)
     return int(match[1]) if match else None
 
 
-def is_format_1(folder: Path) -> bool:
-    """Tell whether a folder is one of format 1, and not somebody's of the same name."""
-    return folder.is_dir() and all(
-        _FORMAT_1_FOLDER.fullmatch(path.name) and path.is_dir() for path in folder.iterdir()
-    )
+def newest_manifest(folder: Path) -> int:
+    """Give the number of the newest manifest, whatever the pointer says; 0 where there is none."""
+    return max((_generation_of(path) or 0 for path in _inside(folder / MANIFESTS)), default=0)
 
 
 def older_generations(folder: Path) -> list[tuple[int, list[int]]]:
@@ -259,8 +263,8 @@ def older_generations(folder: Path) -> list[tuple[int, list[int]]]:
 
 def unfinished_jobs(folder: Path) -> list[str]:
     """List the jobs that were broken off and can be resumed."""
-    plans = (folder / WORK).glob(f"*/{PLAN}") if (folder / WORK).exists() else ()
-    return sorted(path.parent.name for path in plans if not _is_live(path.parent))
+    jobs = [path for path in _inside(folder / WORK) if JOB.fullmatch(path.name)]
+    return [job.name for job in jobs if (job / PLAN).exists() and not _is_live(job)]
 
 
 def _is_live(inside: Path) -> bool:

@@ -11,7 +11,8 @@ from pathlib import Path
 from types import TracebackType
 from typing import Self
 
-from likewise.collection.generations import WORK, new_id
+from likewise.collection.generations import new_id
+from likewise.collection.layout import WORK
 from likewise.collection.locks import NoLocks, hold
 from likewise.collection.pack import Packer
 from likewise.errors import LockedError

@@ -17,6 +17,7 @@ from contextlib import suppress
 from functools import lru_cache
 from pathlib import Path
 
+from likewise.collection.layout import LOCK
 from likewise.errors import LikewiseError, LockedError, StorageError
 
 try:
@@ -27,7 +28,6 @@ except ImportError:  # pragma: no cover
         "run it on Linux or macOS, on Windows inside WSL"
     ) from None
 
-NAME = "lock"
 _SAID_AFTER, _LOOKED_AFTER = 5.0, 0.05
 # How blanks and the like are written in a list of mounts.
 _ESCAPED = re.compile(r"\\([0-7]{3})")
@@ -84,7 +84,7 @@ class WriteLock:
     """The right to change a collection, held until released, collected, or the process ends."""
 
     def __init__(self, folder: Path, *, wait: bool = False) -> None:
-        path = folder / NAME
+        path = folder / LOCK
         held = hold(path, shared=False, create=True)
         if held is None and wait:
             held = _wait(path)

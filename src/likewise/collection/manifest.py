@@ -15,12 +15,11 @@ from typing import Any, NamedTuple
 
 import orjson
 
+from likewise.collection.layout import MANIFESTS, PLAN, POINTER, UPGRADE, WORK
 from likewise.collection.pack import PackEntry
 from likewise.errors import DamagedError, FormatError, NotACollection, UsageError
 from likewise.text.analysis import Analysis
 
-POINTER = "manifest.json"
-MANIFESTS = "manifests"
 FORMAT = "likewise collection"
 VERSION = 2
 
@@ -151,11 +150,14 @@ def read_pointer(folder: Path) -> Pointer:
     if not known:
         raise NotACollection(f"{path}: not a manifest of {FORMAT}")
     if version != VERSION:
-        remedy = (
-            f"bring it up to date with: likewise upgrade {folder}"
-            if version == 1
-            else "use the likewise that wrote it, or index the sources again"
-        )
+        remedy = "use the likewise that wrote it, or index the sources again"
+        if version == 1:
+            remedy = f"bring it up to date with: likewise upgrade {folder}"
+            if (folder / WORK / UPGRADE / PLAN).exists():
+                remedy += (
+                    ", which was broken off and goes on where it was; "
+                    f"likewise clean {folder} gives up what it has done"
+                )
         raise FormatError(
             f"{folder} has format {version}; this likewise reads format {VERSION}: {remedy}"
         )

@@ -13,7 +13,8 @@ import numpy as np
 from likewise.collection.build import content
 from likewise.collection.cards import Card
 from likewise.collection.files import REMEDY
-from likewise.collection.generations import DATA, Lease, take_lease
+from likewise.collection.generations import Lease, take_lease
+from likewise.collection.layout import DATA
 from likewise.collection.manifest import Artifact, Manifest
 from likewise.collection.pack import Pack, PackEntry
 from likewise.collection.records import TermCounts
@@ -50,6 +51,9 @@ class Snapshot:
         self.manifest = manifest
         self.analysis = manifest.analysis
         self.lease = lease or Lease()
+        self.closed = False
+        # A relative path leads elsewhere in a process that has another working directory.
+        self._place = folder.absolute()
         self._work = work
         self._memo: dict[Hashable, Any] = {}
         self._making: dict[Hashable, Any] = {}
@@ -72,11 +76,12 @@ class Snapshot:
 
     def close(self) -> None:
         """Let go of the generation: what it names may then be removed."""
+        self.closed = True
         self.lease.release()
         self.forget()
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return reopen, (self.folder, self.manifest.generation)
+        return reopen, (self._place, self.manifest.generation)
 
     def path_of(self, file: str) -> Path:
         """Give the path of a file that the manifest names."""

@@ -11,9 +11,10 @@ from typing import TYPE_CHECKING, Any, Self, cast
 
 import numpy as np
 
+from likewise.collection.adding import Added
 from likewise.collection.build import Resources
 from likewise.collection.snapshot import Snapshot, open_snapshot
-from likewise.collection.writer import Added, Writer
+from likewise.collection.writer import Writer
 from likewise.derived.keeping import keep_up
 from likewise.engine.answers import Answers
 from likewise.engine.models import Models
@@ -102,7 +103,8 @@ class Collection:
         return s.document(s.find_doc(doc_id))
 
     def __repr__(self) -> str:
-        return f"<Collection {str(self.folder)!r}: {len(self):,} documents>"
+        said = "closed" if self._state.closed else f"{len(self):,} documents"
+        return f"<Collection {str(self.folder)!r}: {said}>"
 
     @of_one_state
     def info(self, *, check: bool = False) -> dict[str, Any]:

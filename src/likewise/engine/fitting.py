@@ -10,10 +10,10 @@ from typing import TYPE_CHECKING, Any, Self, TypeGuard
 
 import numpy as np
 
+from likewise.collection.cleaning import tidy
 from likewise.collection.files import storage_errors
 from likewise.collection.job import Job
 from likewise.collection.snapshot import Snapshot, open_snapshot
-from likewise.collection.writer import tidy
 from likewise.errors import UsageError
 
 if TYPE_CHECKING:

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from likewise.collection.build import Resources
-from likewise.collection.writer import build
+from likewise.collection.creating import build
 from likewise.engine.collection import Collection
 from likewise.engine.fitting import fit_where_possible, read_indexed
 from likewise.engine.state import Path_

@@ -42,7 +42,7 @@ def describe(s: Snapshot, drift: Sequence[Ageing]) -> dict[str, Any]:
         "keeps": _kept_of_documents(roots),
         "ageing": [one.to_json() for one in drift],
         "analysis": s.analysis.to_json(),
-        "leases": s.lease.held or is_local(s.folder),
+        "leases": s.lease.held and is_local(s.folder),
         "older_generations": [
             {"generation": generation, "readers": readers}
             for generation, readers in older_generations(s.folder)

@@ -9,9 +9,10 @@ from functools import wraps
 from pathlib import Path
 from typing import Any, Concatenate, ParamSpec, Protocol, Self, TypeVar
 
+from likewise.collection.cleaning import tidy
 from likewise.collection.snapshot import Snapshot, open_snapshot
-from likewise.collection.writer import tidy
 from likewise.derived.store import carry_over
+from likewise.errors import UsageError
 
 Path_ = str | os.PathLike[str]
 P = ParamSpec("P")
@@ -45,12 +46,21 @@ class State:
     @property
     def snapshot(self) -> Snapshot:
         """What is shown."""
-        return self._shown.snapshot
+        shown = self._shown.snapshot
+        if shown.closed:
+            place = str(shown.folder)
+            raise UsageError(f"{place} was closed: open it again with open({place!r})")
+        return shown
+
+    @property
+    def closed(self) -> bool:
+        """Whether it was let go of."""
+        return self._shown.snapshot.closed
 
     @property
     def folder(self) -> Path:
         """Where the collection is."""
-        return self.snapshot.folder
+        return self._shown.snapshot.folder
 
     def refresh(self) -> bool:
         """See what others have changed; tell whether there was anything."""
@@ -76,7 +86,7 @@ class State:
 
     def close(self) -> None:
         """Let go of the generation that is shown: what it names may then be removed."""
-        self.snapshot.close()
+        self._shown.snapshot.close()
 
     def __reduce__(self) -> tuple[Any, ...]:
         return State, (self.snapshot,)

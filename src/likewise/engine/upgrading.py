@@ -10,7 +10,6 @@ from __future__ import annotations
 import logging
 import shutil
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import suppress
 from dataclasses import replace as changed
 from pathlib import Path
 from typing import Any
@@ -21,22 +20,12 @@ from numpy.typing import NDArray
 
 from likewise.collection.build import Prepared, Resources, SegmentBuilder, prepare
 from likewise.collection.files import check_room, storage_errors, write_bytes
-from likewise.collection.format1 import Fitted, Format1
-from likewise.collection.generations import (
-    DATA,
-    FORMAT_1,
-    PLAN,
-    UPGRADE,
-    WORK,
-    commit,
-    new_id,
-    sweep,
-)
+from likewise.collection.format1 import Fitted, Format1, note_replaced
+from likewise.collection.generations import commit, new_id, sweep
 from likewise.collection.job import Job
+from likewise.collection.layout import DATA, MANIFESTS, PLAN, UPGRADE, WORK
 from likewise.collection.locks import WriteLock
 from likewise.collection.manifest import (
-    MANIFESTS,
-    POINTER,
     Artifact,
     Manifest,
     SegmentEntry,
@@ -58,7 +47,6 @@ from likewise.text.table import Strings, StringTable
 
 log = logging.getLogger("likewise.upgrade")
 
-KEPT = "format-1"
 # New documents need about as much room as the old ones, and arrays are written twice.
 _ROOM = 1.5
 
@@ -115,25 +103,9 @@ def _upgrade(
     for root in roots:
         artifacts += derive(snapshot, root, job, threads=resources.n_threads)
     manifest = changed(manifest, artifacts=tuple(artifacts))
-    if keep:
-        (folder / KEPT).mkdir(exist_ok=True)
-        write_bytes(folder / KEPT / POINTER, (folder / POINTER).read_bytes())
-    # After the commit there is nothing to resume.
-    plan = (job.path / PLAN).read_bytes()
-    (job.path / PLAN).unlink()
-    try:
-        manifest = commit(folder, manifest, job.path)
-    except BaseException:
-        # The disk may have refused what comes after the one rename that counts.
-        with suppress(OSError, CollectionError):
-            Format1(folder)
-            write_bytes(job.path / PLAN, plan)
-        raise
+    note_replaced(folder, keep=keep)
+    manifest = commit(folder, manifest, job.path)
     log.info("%s: upgraded to generation %d", folder, manifest.generation)
-    if keep:
-        for name in FORMAT_1:
-            if (folder / name).exists():
-                (folder / name).rename(folder / KEPT / name)
     sweep(folder, manifest)
 
 

@@ -15,13 +15,14 @@ from plain_model import made, state
 
 import likewise
 from likewise.collection.build import Resources
+from likewise.collection.cleaning import clean
 from likewise.collection.copying import copy_collection
-from likewise.collection.format1 import Format1
-from likewise.collection.generations import DATA, PLAN, WORK
-from likewise.collection.locks import NAME as LOCK
-from likewise.collection.manifest import MANIFESTS, POINTER, manifest_path
+from likewise.collection.creating import build
+from likewise.collection.format1 import KEPT, Format1
+from likewise.collection.layout import DATA, LOCK, MANIFESTS, PLAN, POINTER, WORK
+from likewise.collection.manifest import manifest_path
 from likewise.collection.snapshot import open_snapshot
-from likewise.collection.writer import Writer, build, clean
+from likewise.collection.writer import Writer
 from likewise.engine.upgrading import upgrade
 from likewise.errors import FormatError
 from likewise.evaluate.trec import Qrels
@@ -32,6 +33,9 @@ RESOURCES = Resources(threads=1)
 DOCUMENTS = [made(random.Random(seed), f"d{seed}") for seed in range(20)]
 AGAIN = [made(random.Random(seed), f"d{seed - 100}") for seed in (103, 109, 117)]
 NEXT = Document("next", text="alpha and omega")
+BROKEN_OFF, PLANNED = "0123456789ab", "ba9876543210"
+# Folders and files that are not named as ours are somebody's.
+FOREIGN = f"{WORK}/somebodys/{PLAN}"
 
 
 def begin(folder: Path) -> None:
@@ -112,11 +116,23 @@ def begin_untidy(folder: Path) -> None:
         shutil.copy(manifest, manifest_path(folder, generation))
     (folder / f"{POINTER}.new").write_bytes(b"{")
     (folder / DATA / "index-0123456789ab.npz").write_bytes(b"half of it")
-    for job in ("broken-off", "planned"):
+    for job in (BROKEN_OFF, PLANNED):
         (folder / WORK / job).mkdir(parents=True)
         (folder / WORK / f"{job}.lock").touch()
         (folder / WORK / job / "part").write_bytes(b"some of it")
-    (folder / WORK / "planned" / PLAN).write_bytes(b"{}")
+    (folder / WORK / PLANNED / PLAN).write_bytes(b"{}")
+    (folder / FOREIGN).parent.mkdir()
+    (folder / FOREIGN).write_bytes(b"mine")
+
+
+def look_at_foreign(folder: Path):
+    """Tell what the collection holds, and what somebody keeps in its folder."""
+    return look(folder) | {"foreign": (folder / FOREIGN).read_bytes()}
+
+
+def strays_of_ours(folder: Path) -> list[str]:
+    """List what nothing names, but for what somebody keeps there."""
+    return [stray for stray in strays(folder) if not FOREIGN.startswith(stray)]
 
 
 def clean_and_go_on(folder: Path) -> None:
@@ -137,6 +153,15 @@ def look_at_either(folder: Path):
     except FormatError:
         whole = Format1(folder)
         return {"format": 1, "documents": [*whole.documents()], "terms": whole.terms().all()}
+
+
+def upgrade_keeping_and_go_on(folder: Path) -> None:
+    """Upgrade what is still of format 1, and add a document: the old ones are there."""
+    old = Format1(OLD)
+    if read_version(folder) == 1:
+        upgrade(folder, resources=RESOURCES, keep=True)
+    go_on(folder)
+    assert [*Format1(folder / KEPT).documents()] == [*old.documents()]
 
 
 def upgrade_and_go_on(folder: Path) -> None:
@@ -188,6 +213,13 @@ CHANGES = {
         upgrade_and_go_on,
         strays,
     ),
+    "upgrade and keep": Change(
+        begin_old,
+        lambda folder: upgrade(folder, resources=RESOURCES, keep=True),
+        look_at_either,
+        upgrade_keeping_and_go_on,
+        lambda folder: [stray for stray in strays(folder) if not stray.startswith(KEPT)],
+    ),
     "overwrite": changing(
         lambda folder: build(folder, DOCUMENTS[5:], overwrite=True, resources=RESOURCES)
     ),
@@ -207,7 +239,7 @@ CHANGES = {
     ),
     "graph": changing(lambda folder: likewise.open(folder).terms.make_graph(threads=1)),
     "tune": changing(tune, begin_fitted),
-    "clean": Change(begin_untidy, clean, look, clean_and_go_on, strays),
+    "clean": Change(begin_untidy, clean, look_at_foreign, clean_and_go_on, strays_of_ours),
     "copy": Change(
         begin_copied,
         lambda folder: copy_collection(folder / "one", folder / "other"),
@@ -217,4 +249,4 @@ CHANGES = {
     ),
 }
 # The others are tried at every call only, by make test-long.
-SHORT = ("add", "replace", "delete", "merge", "fit", "upgrade")
+SHORT = ("add", "replace", "delete", "merge", "fit", "upgrade", "clean")

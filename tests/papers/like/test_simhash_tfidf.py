@@ -10,8 +10,9 @@ from hypothesis import strategies as st
 
 from likewise import notation
 from likewise.collection.build import Resources
+from likewise.collection.creating import create
 from likewise.collection.snapshot import open_snapshot
-from likewise.collection.writer import Writer, create
+from likewise.collection.writer import Writer
 from likewise.errors import UsageError
 from likewise.records import Document
 from likewise.retrieve.documents import Whole

@@ -24,7 +24,7 @@ from likewise.app.progress import OutOf, Progress
 from likewise.errors import SourceError, UsageError
 
 if TYPE_CHECKING:
-    from likewise.collection.writer import Added
+    from likewise.collection.adding import Added
     from likewise.sources import Source
     from likewise.text.analysis import Analysis
 
@@ -183,7 +183,7 @@ def _add_analysis(parser: argparse.ArgumentParser) -> None:
 
 
 def _index(options: argparse.Namespace) -> None:
-    from likewise.collection.writer import build
+    from likewise.collection.creating import build
     from likewise.engine.fitting import fit_where_possible, read_indexed
 
     analysis = _analysis(options)

@@ -59,7 +59,7 @@ def _demo(options: argparse.Namespace) -> None:
 
 
 def _build(folder: Path, *, quiet: bool) -> Collection:
-    from likewise.collection.writer import build
+    from likewise.collection.creating import build
     from likewise.engine.collection import Collection
     from likewise.sources import open_source
 

@@ -89,10 +89,11 @@ def _named(names: list[str], default: str) -> str:
 def _held(info: dict[str, Any]) -> list[str]:
     """Say what is still on disk and no longer of the collection."""
     said = []
-    for one in info["older_generations"]:
-        readers = one["readers"]
-        pids = f" (pid {', '.join(map(str, readers))})" if readers else ""
-        said.append(f"generation {one['generation']} is still being read{pids}; it goes after that")
+    for one in info["older_generations"] if info["leases"] else ():
+        # Not every system tells who reads.
+        pids = ", ".join(map(str, one["readers"]))
+        now = f"is still being read (pid {pids}) and" if pids else "is no longer needed and"
+        said.append(f"generation {one['generation']} {now} goes with the next change")
     if not info["leases"]:
         said.append("no leases here: old states stay until `likewise clean` removes them")
     said += [

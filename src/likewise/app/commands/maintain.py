@@ -77,7 +77,7 @@ def _copy(options: argparse.Namespace) -> None:
 
 
 def _clean(options: argparse.Namespace) -> None:
-    from likewise.collection.writer import clean
+    from likewise.collection.cleaning import clean
 
     freed = clean(options.collection)
     if options.json:
