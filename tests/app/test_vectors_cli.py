@@ -149,7 +149,7 @@ def test_runs_and_judgements(call, here):
         (["fit", "d.lw", "--vector-ids", "names.txt"], "--vector-ids goes with --vectors"),
         (["fit", "d.lw", "--vectors", "all.npy", "--vector-ids", "some.ids"], "there are 81 ids"),
         (["fit", "d.lw", "--vectors", "all.npy", "--model", "lsi"], "lsi is not made of vectors"),
-        (["fit", "d.lw", "--vectors", "all.npy", "--continue"], "no model"),
+        (["fit", "d.lw", "--vectors", "all.npy", "--continue"], "vectors cannot be resumed"),
         (["fit", "d.lw", "--vectors", "all.npy", "--topics", "3"], "no number of topics"),
         (["fit", "d.lw", "--model", "vectors(weight=-1)"], "must be at least 0"),
         (["fit", "d.lw", "--vectors", "unknown.npy"], "1 ids of unknown.npy are of no document"),

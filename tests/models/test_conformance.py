@@ -46,15 +46,19 @@ def collection(tmp_path_factory):
     documents.append({"id": "empty", "text": ""})
     c = lw.index(documents, to=tmp_path_factory.mktemp("models") / "c.lw", model="none")
     c.models.fit(MODELS["ddm"])
+    c.models.fit(MODELS["lsi"], name="axes")
     return c.snapshot
 
 
 @pytest.fixture(scope="module")
 def models(collection):
+    docs = collection.live_docs()
     vectors = read_vectors(collection, "place")
+    rows = np.zeros((len(docs), 6))
+    rows[np.searchsorted(docs, vectors.docs)] = vectors.rows
     jobs = {
-        "vectors": FitJob(vectors=vectors, threads=1),
-        "klsa of features": FitJob(vectors=vectors, threads=1),
+        "vectors": FitJob(vectors=rows, threads=1),
+        "klsa of features": FitJob(vectors=rows, threads=1),
         "klsa of a function": FitJob(gram=shared, threads=1),
     }
     return {
@@ -179,11 +183,13 @@ def test_what_a_model_notes_of_itself_is_there(model, collection):
 
 
 @pytest.mark.parametrize("name", ["lsi", "lda-vb", "nmf", "categories", "span", "vectors", "klsa"])
-def test_what_cannot_be_resumed_says_so(name, collection, models):
+def test_what_cannot_be_resumed_says_so(name, collection):
     with pytest.raises(UsageError, match="cannot be resumed"):
-        read_config(name).fit(collection, FitJob(start=models["ddm"]))
+        read_config(name).fit(collection, FitJob(warm_start=True))
 
 
 def test_topics_go_on_from_topics_only(collection, models):
-    with pytest.raises(UsageError, match="'lsi' has no topics to go on from"):
-        read_config("ddm").fit(collection, FitJob(start=models["lsi"]))
+    further = read_config(MODELS["ddm"]).fit(collection, FitJob("ddm", warm_start=True))
+    assert further.width == models["ddm"].width
+    with pytest.raises(UsageError, match="'axes' has no topics to go on from"):
+        read_config("ddm").fit(collection, FitJob("axes", warm_start=True))

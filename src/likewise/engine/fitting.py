@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import os
 from contextlib import suppress
-from dataclasses import asdict, replace
+from dataclasses import asdict
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Self, TypeGuard
+from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 
@@ -18,57 +18,51 @@ from likewise.errors import UsageError
 
 if TYPE_CHECKING:
     from likewise.models.bags import Sample
-    from likewise.models.fitting import Config as ModelConfig
-    from likewise.models.fitting import Watch
+    from likewise.models.fitting import Config, Watch
     from likewise.models.gram import Gram
-    from likewise.models.kernel_rows import AnySpace
-    from likewise.models.klsa import KLSA
     from likewise.models.model import Model
-    from likewise.models.stored import AnyModel
     from likewise.models.vectors import Names, Source
 
-
-def read_fitted(text: str) -> ModelConfig | KLSA:
-    """Read what can be fitted as it is written: `ddm(topics=100)`, `klsa(kernel=cosine)`."""
-    from likewise import notation
-    from likewise.models.fitting import CONFIGS
-    from likewise.models.klsa import KLSA
-
-    kinds: dict[str, type[ModelConfig | KLSA]] = {**CONFIGS, KLSA.notation: KLSA}
-    return notation.read(text, kinds, what="model")
+# What smooths rankings beside a model of documents.
+SMOOTHED = "klsa"
 
 
 def read_indexed(
-    model: str | ModelConfig | None, smooth: str | KLSA | None
-) -> tuple[ModelConfig | None, KLSA | None]:
+    model: str | Config | None, smooth: str | Config | None
+) -> tuple[Config | None, Config | None]:
     """Read what is fitted as part of indexing; smooth "auto" is `klsa` beside a model."""
-    from likewise.models.klsa import KLSA
+    from likewise.models.fitting import read_config
+    from likewise.models.model import SMOOTH
 
     config = _read(model)
-    if isinstance(config, KLSA):
+    if config is not None and config.role == SMOOTH:
         raise UsageError(f"{config} goes beside a model of documents: it is for smooth, not model")
-    kernel = _read(smooth) if smooth != "auto" else KLSA() if config else None
-    if kernel is not None and not isinstance(kernel, KLSA):
+    kernel = _read(smooth) if smooth != "auto" else read_config(SMOOTHED) if config else None
+    if kernel is not None and kernel.role != SMOOTH:
         raise UsageError(f"{kernel} smooths no ranking; smooth is klsa, none or auto")
     return config, kernel
 
 
-def _read(model: str | ModelConfig | KLSA | None) -> ModelConfig | KLSA | None:
+def _read(model: str | Config | None) -> Config | None:
+    from likewise.models.fitting import read_config
+
     if isinstance(model, str):
-        return None if model.strip().lower() == "none" else read_fitted(model)
+        return None if model.strip().lower() == "none" else read_config(model)
     return model
 
 
 def fit_where_possible(
     folder: Path,
-    config: ModelConfig | KLSA,
+    config: Config,
     *,
     threads: int = 0,
     progress: Watch | None = None,
 ) -> None:
     """Fit a model as part of indexing; documents without words simply have none."""
+    from likewise.models.model import SMOOTH
+
     snapshot = open_snapshot(folder)
-    possible = snapshot.n_tokens and (config.notation != "klsa" or _has_searched(snapshot))
+    possible = snapshot.n_tokens and (config.role != SMOOTH or _has_searched(snapshot))
     # Else it would hold what the fit replaces.
     snapshot.close()
     if possible:
@@ -80,7 +74,7 @@ def fit_where_possible(
 
 def fit_stored(
     folder: Path,
-    config: ModelConfig | KLSA,
+    config: Config,
     *,
     name: str = "",
     vectors: Source | None = None,
@@ -91,89 +85,20 @@ def fit_stored(
     default: bool = False,
     threads: int = 0,
     progress: Watch | None = None,
-) -> AnyModel | AnySpace:
+) -> Model:
     """Fit a model on a collection and store it there, with the vectors of all documents by it.
 
     Options are those of `Models.fit`.
     """
-    from likewise.models.klsa import KLSA
+    from likewise.models.bags import Sample
+    from likewise.models.fitting import FitJob, fit_model
 
-    if isinstance(config, KLSA):
-        if warm_start:
-            raise UsageError(f"{config} cannot be resumed; ddm and lda can")
-        _check_kernel(config, name, vectors, ids, gram)
-    else:
-        if gram is not None:
-            raise UsageError(f"{config} has no kernel that a function (gram) could give; klsa has")
-        config = _of_field(config, vectors, ids)
-    role = "smooth" if isinstance(config, KLSA) else "like"
-    with _Fit(folder, name or config.notation, role, default=default) as fit:
-        model: AnyModel | AnySpace
-        if isinstance(config, KLSA):
-            model = _fit_kernel(fit, config, vectors, ids, gram, threads, progress)
-        else:
-            model = _fit_model(fit, config, vectors, ids, sample, warm_start, threads, progress)
+    called = name or config.notation
+    job = FitJob(called, sample or Sample(), warm_start, vectors, ids, gram, threads, progress)
+    with _Fit(folder, called, config.role, default=default) as fit:
+        model = fit_model(fit.snapshot, config, job)
         fit.store(model, threads=threads)
     return model
-
-
-def _fit_model(
-    fit: _Fit,
-    config: ModelConfig,
-    vectors: Source | None,
-    ids: Names | None,
-    sample: Sample | None,
-    warm_start: bool,
-    threads: int,
-    progress: Watch | None,
-) -> AnyModel:
-    from likewise.models.bags import Sample
-    from likewise.models.fitting import fit_model
-    from likewise.models.stored import load_model
-    from likewise.models.topics import TopicModel
-    from likewise.models.vectors import read_vectors
-
-    given = None
-    if vectors is not None and not getattr(config, "field", ""):
-        given = read_vectors(fit.snapshot, vectors, ids=ids)
-    origin = load_model(fit.snapshot, fit.name) if warm_start else None
-    if origin is not None and not isinstance(origin, TopicModel):
-        raise UsageError(f"{fit.name} cannot be resumed; ddm and lda can")
-    return fit_model(
-        fit.snapshot,
-        config,
-        sample=sample or Sample(),
-        threads=threads,
-        origin=origin,
-        watch=progress,
-        vectors=given,
-    )
-
-
-def _fit_kernel(
-    fit: _Fit,
-    config: KLSA,
-    vectors: Source | None,
-    ids: Names | None,
-    gram: Gram | None,
-    threads: int,
-    progress: Watch | None,
-) -> AnySpace:
-    snapshot, name = fit.snapshot, fit.name
-    if vectors is not None:
-        from likewise.models.user_kernels import fit_features
-        from likewise.models.vectors import read_vectors
-
-        features = read_vectors(snapshot, vectors, ids=ids)
-        field = vectors if _in_field(vectors) else ""
-        return fit_features(snapshot, features, config, name, field=field, threads=threads)
-    if gram is not None:
-        from likewise.models.gram import fit_gram
-
-        return fit_gram(snapshot, gram, config, name)
-    from likewise.models.klsa import fit_space
-
-    return fit_space(snapshot, config, name=name, threads=threads, watch=progress)
 
 
 class _Fit:
@@ -201,7 +126,7 @@ class _Fit:
         # What it held until now goes with the next writer, if that is another process.
         tidy(folder)
 
-    def store(self, model: Any, *, threads: int) -> None:
+    def store(self, model: Model, *, threads: int) -> None:
         """Store a model, with the vectors of all documents by it."""
         from likewise.models.stored import store_model
 
@@ -235,39 +160,3 @@ def _has_searched(snapshot: Snapshot) -> bool:
         return True
     terms = np.arange(snapshot.n_terms)
     return bool(snapshot.admitted(*snapshot.frequencies(terms)).any())
-
-
-def _of_field(config: ModelConfig, vectors: Source | None, ids: Names | None) -> ModelConfig:
-    """Note the field that vectors come from, so that documents added later are read there too."""
-    from likewise.models.supplied import Supplied
-
-    if vectors is None:
-        return config
-    if not isinstance(config, Supplied):
-        raise UsageError(f"{config} is not made of vectors: the model that is, is called vectors")
-    fielded = _in_field(vectors)
-    if (config.field or fielded) and (not fielded or config.field not in ("", vectors)):
-        raise UsageError(f"{config}: vectors stand in a field, or come from elsewhere, not both")
-    if fielded and ids is not None:
-        raise UsageError("vectors in a field need no ids: each stands with its document")
-    return replace(config, field=vectors) if _in_field(vectors) else config
-
-
-def _check_kernel(
-    config: KLSA, name: str, vectors: Source | None, ids: Names | None, gram: Gram | None
-) -> None:
-    """Raise unless a kernel is that of words, or given in one way."""
-    if vectors is not None and gram is not None:
-        raise UsageError("a kernel is given by vectors or by a function (gram), not by both")
-    if ids is not None and (vectors is None or _in_field(vectors)):
-        raise UsageError("ids name the documents of vectors that stand in no field")
-    if gram is not None and not callable(gram):
-        raise UsageError(f"gram is a function of two lists of texts, not {gram!r}")
-    if (vectors is not None or gram is not None) and config.kernel != type(config).kernel:
-        raise UsageError(f"{config}: its kernel is of words; vectors and functions are their own")
-    if set(name) & set(",()="):
-        raise UsageError(f"{name!r}: a name has no commas, parentheses or = in it")
-
-
-def _in_field(source: Source) -> TypeGuard[str]:
-    return isinstance(source, str) and not source.endswith(".npy")

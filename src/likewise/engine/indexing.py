@@ -15,7 +15,7 @@ from likewise.sources import Columns, OnBad, Place, documents_of
 from likewise.text.analysis import Analysis
 
 if TYPE_CHECKING:
-    from likewise.models.fitting import Config as ModelConfig
+    from likewise.models.fitting import Config
     from likewise.models.klsa import KLSA
 
 
@@ -29,7 +29,7 @@ def index(
     overwrite: bool = False,
     on_bad: OnBad | None = None,
     resources: Resources = Resources(),
-    model: str | ModelConfig | None = "lsi",
+    model: str | Config | None = "lsi",
     smooth: str | KLSA | None = "auto",
 ) -> Collection:
     """Make a collection of documents, and fit a model on it, and a kernel model to smooth by.

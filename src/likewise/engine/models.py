@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from likewise.engine.fitting import fit_stored, read_fitted
+from likewise.engine.fitting import fit_stored
 from likewise.engine.state import State, of_one_state
 from likewise.errors import UnknownModel, UsageError
 
@@ -16,10 +16,8 @@ if TYPE_CHECKING:
     from likewise.like.ageing import Ageing
     from likewise.models.bags import Sample
     from likewise.models.colour import Decomposition
-    from likewise.models.fitting import Config as ModelConfig
-    from likewise.models.fitting import Watch
+    from likewise.models.fitting import Config, Watch
     from likewise.models.gram import Gram
-    from likewise.models.klsa import KLSA
     from likewise.models.reading import TopicDescription
     from likewise.models.triple import Triples
     from likewise.models.vectors import Names, Source
@@ -62,7 +60,7 @@ class Models(Mapping[str, Any]):
 
     def fit(
         self,
-        model: str | ModelConfig | KLSA = "",
+        model: str | Config = "",
         *,
         name: str = "",
         vectors: Source | None = None,
@@ -89,6 +87,8 @@ class Models(Mapping[str, Any]):
         `warm_start` goes on from the model that is there. With `default` it answers from now on
         where no model is named. `progress` is told of every step of the fit.
         """
+        from likewise.models.fitting import read_config
+
         if not model and (vectors is not None or gram is not None):
             model = "vectors" if gram is None else "klsa"
         if not model:
@@ -98,7 +98,7 @@ class Models(Mapping[str, Any]):
             model = "lsi"
         fitted = fit_stored(
             self._state.folder,
-            read_fitted(model) if isinstance(model, str) else model,
+            read_config(model) if isinstance(model, str) else model,
             name=name,
             vectors=vectors,
             ids=ids,

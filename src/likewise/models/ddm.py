@@ -17,7 +17,9 @@ from likewise.errors import UsageError
 from likewise.models.bags import Bags, Vocabulary, gather
 from likewise.models.gibbs import make_cells, resume, start, sweep
 from likewise.models.heldout import perplexity, split
+from likewise.models.model import LIKE, Model
 from likewise.models.priors import Priors, learn_priors
+from likewise.models.stored import load_model
 from likewise.models.topics import TopicModel, distributions
 
 if TYPE_CHECKING:
@@ -53,6 +55,7 @@ class DDM:
     stop: float = 0.0
     seed: int = 0
     notation: ClassVar[str] = "ddm"
+    role: ClassVar[str] = LIKE
     switch: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
@@ -67,7 +70,10 @@ class DDM:
     def fit(self, snapshot: Snapshot, job: FitJob) -> TopicModel:
         """Fit topics by sampling, from where another model stands if there is one to start from."""
         job.refuse(self, "vectors", "gram")
-        origin = job.start.topics("to go on from") if job.start else None
+        origin = None
+        if job.warm_start:
+            there: Model = load_model(snapshot, job.name or self.notation)
+            origin = there.topics("to go on from")
         vocabulary, bags = gather(snapshot, job.sample)
         return fit(vocabulary, bags, self, threads=job.threads, origin=origin, watch=job.watch)
 

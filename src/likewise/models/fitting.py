@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, Protocol
+from typing import TYPE_CHECKING, ClassVar, NamedTuple, Protocol
 
 from likewise import notation, registry
 from likewise.collection.snapshot import Snapshot
@@ -13,51 +13,64 @@ from likewise.models.bags import Sample
 if TYPE_CHECKING:
     from likewise.models.gram import Gram
     from likewise.models.model import Model
-    from likewise.models.stored import AnyModel
-    from likewise.models.vectors import Vectors
+    from likewise.models.vectors import Names, Source, Vectors
 
 Watch = Callable[[dict[str, float]], None]
 
 CONFIGS = registry.Table(registry.CONFIGS, groups=("likewise.models",))
 
 _REFUSALS = {
-    "start": "cannot be resumed; ddm and lda can",
+    "warm_start": "cannot be resumed; ddm and lda can",
     "vectors": "is not made of vectors: the model that is, is called vectors",
-    "gram": "is not made of a function of texts; klsa can be",
+    "gram": "has no kernel that a function (gram) could give; klsa has",
 }
 
 
 class FitJob(NamedTuple):
     """What a model is fitted with, beside its configuration.
 
-    `start` is a model to go on from; `vectors` are the user's (those that stand in a `field` of
-    the documents are read there again for documents that come later), and `gram` is a function of
-    two lists of texts. What a configuration has no use for it refuses. `name` is what the model
-    will be called.
+    `name` is what the model will be called; with `warm_start` it goes on from the one of that name.
+    `vectors`, of the documents that `ids` names, and `gram`, a function of two lists of texts, are
+    the user's. What a configuration has no use for it refuses.
     """
 
-    sample: Sample = Sample()
-    start: Model | None = None
-    vectors: Vectors | None = None
-    field: str = ""
-    gram: Gram | None = None
     name: str = ""
+    sample: Sample = Sample()
+    warm_start: bool = False
+    vectors: Source | None = None
+    ids: Names | None = None
+    gram: Gram | None = None
     threads: int = 0
     watch: Watch | None = None
 
     def refuse(self, config: Config, *unused: str) -> None:
         """Raise where there is something that a configuration has no use for."""
         for what in unused:
-            if getattr(self, what) is not None:
+            given = getattr(self, what)
+            if given is not None and given is not False:
                 raise UsageError(f"{config} {_REFUSALS[what]}")
+
+    @property
+    def field(self) -> str:
+        """The field of the documents in which vectors stand; "" for those from elsewhere."""
+        source = self.vectors
+        return source if isinstance(source, str) and not source.endswith(".npy") else ""
+
+    def read_vectors(self, snapshot: Snapshot) -> Vectors:
+        """Read the user's vectors."""
+        from likewise.models.vectors import read_vectors
+
+        assert self.vectors is not None
+        return read_vectors(snapshot, self.vectors, ids=self.ids)
 
 
 class Config(Protocol):
     """The configuration of a model: small, frozen, written as `notation` writes it."""
 
     notation: ClassVar[str]
+    role: ClassVar[str]
 
-    def fit(self, snapshot: Snapshot, job: FitJob) -> Any:
+    def fit(self, snapshot: Snapshot, job: FitJob) -> Model:
         """Fit a model to the documents."""
         ...
 
@@ -68,22 +81,8 @@ def read_config(text: str) -> Config:
     return config
 
 
-def fit_model(
-    snapshot: Snapshot,
-    config: Config,
-    *,
-    sample: Sample = Sample(),
-    threads: int = 0,
-    origin: Model | None = None,
-    watch: Watch | None = None,
-    vectors: Vectors | None = None,
-) -> AnyModel:
-    """Fit a model on a collection or a sample of it; DDM and LDA can go on from an `origin`.
-
-    `vectors` are the user's, where they do not stand in a field.
-    """
+def fit_model(snapshot: Snapshot, config: Config, job: FitJob = FitJob()) -> Model:
+    """Fit a model to the documents of a snapshot."""
     if snapshot.n_docs == 0:
         raise UsageError(f"{snapshot.folder} holds no documents to fit a model on")
-    job = FitJob(sample=sample, start=origin, vectors=vectors, threads=threads, watch=watch)
-    model: AnyModel = config.fit(snapshot, job)
-    return model
+    return config.fit(snapshot, job)

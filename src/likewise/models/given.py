@@ -17,6 +17,7 @@ from likewise.collection.snapshot import Snapshot
 from likewise.errors import MissingExtra, UsageError
 from likewise.models.bags import Bags, Sample, Vocabulary, gather
 from likewise.models.ddm import BETA_BACKGROUND, BETA_OWN, GAMMA
+from likewise.models.model import LIKE
 from likewise.models.priors import Priors
 from likewise.models.topics import TopicModel, distributions
 
@@ -38,6 +39,7 @@ class OnlineLDA:
     beta: float = 0.01
     seed: int = 0
     notation: ClassVar[str] = "lda-vb"
+    role: ClassVar[str] = LIKE
 
     def __post_init__(self) -> None:
         if min(self.topics, self.passes) < 1 or not (0 < self.alpha <= 1 and 0 < self.beta <= 1):
@@ -50,7 +52,7 @@ class OnlineLDA:
 
     def fit(self, snapshot: Snapshot, job: FitJob) -> TopicModel:
         """Fit topics by variational Bayes."""
-        job.refuse(self, "start", "vectors", "gram")
+        job.refuse(self, "warm_start", "vectors", "gram")
         return fit_online_lda(*gather(snapshot, job.sample), self)
 
 
@@ -62,6 +64,7 @@ class NMF:
     iterations: int = 200
     seed: int = 0
     notation: ClassVar[str] = "nmf"
+    role: ClassVar[str] = LIKE
 
     def __post_init__(self) -> None:
         if min(self.topics, self.iterations) < 1:
@@ -72,7 +75,7 @@ class NMF:
 
     def fit(self, snapshot: Snapshot, job: FitJob) -> TopicModel:
         """Fit topics by factorising weights."""
-        job.refuse(self, "start", "vectors", "gram")
+        job.refuse(self, "warm_start", "vectors", "gram")
         return fit_nmf(*gather(snapshot, job.sample), self)
 
 
@@ -83,13 +86,14 @@ class Categories:
     field: str = "category"
     least: int = 5
     notation: ClassVar[str] = "categories"
+    role: ClassVar[str] = LIKE
 
     def __str__(self) -> str:
         return notation.write(self)
 
     def fit(self, snapshot: Snapshot, job: FitJob) -> TopicModel:
         """Count the words of each category."""
-        job.refuse(self, "start", "vectors", "gram")
+        job.refuse(self, "warm_start", "vectors", "gram")
         return fit_categories(snapshot, job.sample, self)
 
 

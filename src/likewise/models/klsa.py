@@ -62,6 +62,7 @@ class KLSA:
     iterations: int = 22
     seed: int = 0
     notation: ClassVar[str] = "klsa"
+    role: ClassVar[str] = SMOOTH
 
     def __post_init__(self) -> None:
         numbers = (self.axes, self.docs, self.iterations, self.seed)
@@ -80,18 +81,34 @@ class KLSA:
 
     def fit(self, snapshot: Snapshot, job: FitJob) -> Model:
         """Fit axes by a kernel of words, by the user's features, or by the user's function."""
-        job.refuse(self, "start")
+        job.refuse(self, "warm_start")
+        self._check(job)
         if job.vectors is not None:
             from likewise.models.user_kernels import fit_features
 
+            vectors = job.read_vectors(snapshot)
             return fit_features(
-                snapshot, job.vectors, self, job.name, field=job.field, threads=job.threads
+                snapshot, vectors, self, job.name, field=job.field, threads=job.threads
             )
         if job.gram is not None:
             from likewise.models.gram import fit_gram
 
             return fit_gram(snapshot, job.gram, self, job.name)
         return fit_space(snapshot, self, name=job.name, threads=job.threads, watch=job.watch)
+
+    def _check(self, job: FitJob) -> None:
+        """Raise unless the kernel is that of words, or given in one way."""
+        if job.vectors is not None and job.gram is not None:
+            raise UsageError("a kernel is given by vectors or by a function (gram), not by both")
+        if job.ids is not None and (job.vectors is None or job.field):
+            raise UsageError("ids name the documents of vectors that stand in no field")
+        if job.gram is not None and not callable(job.gram):
+            raise UsageError(f"gram is a function of two lists of texts, not {job.gram!r}")
+        given = job.vectors is not None or job.gram is not None
+        if given and self.kernel != type(self).kernel:
+            raise UsageError(f"{self}: its kernel is of words; vectors and functions are their own")
+        if set(job.name) & set(",()="):
+            raise UsageError(f"{job.name!r}: a name has no commas, parentheses or = in it")
 
 
 @dataclass(frozen=True, eq=False)

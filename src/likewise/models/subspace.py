@@ -28,7 +28,7 @@ from likewise.models.bags import Vocabulary
 from likewise.models.document_vectors import as_halves, layout_of, to_arrays
 from likewise.models.halving import power_of_idf, unrecognised
 from likewise.models.lanczos import Plan, Watch, Weighted, principal_axes
-from likewise.models.model import Model
+from likewise.models.model import LIKE, Model
 from likewise.models.triple import OWN_WORDS, Triples, largest
 
 if TYPE_CHECKING:
@@ -64,6 +64,7 @@ class LSI:
     iterations: int = 22
     seed: int = 0
     notation: ClassVar[str] = "lsi"
+    role: ClassVar[str] = LIKE
 
     def __post_init__(self) -> None:
         if min(self.topics, self.iterations) < 1 or min(self.docs, self.seed, self.power) < 0:
@@ -77,7 +78,7 @@ class LSI:
 
     def fit(self, snapshot: Snapshot, job: FitJob) -> Subspace:
         """Fit axes to the documents."""
-        job.refuse(self, "start", "vectors", "gram")
+        job.refuse(self, "warm_start", "vectors", "gram")
         return fit_lsi(snapshot, self, threads=job.threads, watch=job.watch)
 
 

@@ -26,7 +26,7 @@ from likewise.errors import UsageError
 from likewise.models.bags import Vocabulary
 from likewise.models.document_vectors import as_halves, layout_of, to_arrays
 from likewise.models.lanczos import Watch, Weighted, overlap, slabs, times
-from likewise.models.model import Model, Weights
+from likewise.models.model import LIKE, Model, Weights
 from likewise.models.ridge import STRIP, Matrix, Pairs, choose_ridge, cosines, regress
 from likewise.models.subspace import (
     MEMORY,
@@ -74,6 +74,7 @@ class Supplied:
     weight: float = 0.0
     seed: int = 0
     notation: ClassVar[str] = "vectors"
+    role: ClassVar[str] = LIKE
 
     def __post_init__(self) -> None:
         numbers = (self.docs, self.ridge, self.blend, self.weight, self.seed)
@@ -85,17 +86,26 @@ class Supplied:
 
     def fit(self, snapshot: Snapshot, job: FitJob) -> SuppliedModel:
         """Fit a map from words to vectors, which stand in the field or are those of the job."""
-        job.refuse(self, "start", "gram")
-        vectors = from_field(snapshot, self.field) if self.field else job.vectors
-        if vectors is None:
+        job.refuse(self, "warm_start", "gram")
+        if job.vectors is not None:
+            if self.field and self.field != job.field:
+                raise UsageError(
+                    f"{self}: vectors stand in a field, or come from elsewhere, not both"
+                )
+            if job.field and job.ids is not None:
+                raise UsageError("vectors in a field need no ids: each stands with its document")
+        elif not self.field:
             raise UsageError(
                 f"{self}: whose vectors? name a field of the documents, as in "
                 f"{replace(self, field='embedding')}, or a file: likewise fit --vectors FILE.npy"
             )
-        docs, rows, without = vectors
-        model = fit_supplied(snapshot, docs, rows, self, threads=job.threads, watch=job.watch)
+        config = replace(self, field=self.field or job.field)
+        given = from_field(snapshot, config.field) if config.field else job.read_vectors(snapshot)
+        model = fit_supplied(
+            snapshot, given.docs, given.rows, config, threads=job.threads, watch=job.watch
+        )
         [note] = model.history
-        return replace(model, history=({**note, "without": without},))
+        return replace(model, history=({**note, "without": given.without},))
 
 
 @dataclass(frozen=True, eq=False)

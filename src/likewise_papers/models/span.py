@@ -13,7 +13,7 @@ from likewise.errors import UsageError
 from likewise.models.bags import Vocabulary
 from likewise.models.fitting import FitJob
 from likewise.models.lanczos import overlap, slabs, times
-from likewise.models.model import Model
+from likewise.models.model import LIKE, Model
 from likewise.models.stored import load_model
 from likewise.models.subspace import Scale, Subspace
 from likewise.models.topics import TopicModel
@@ -28,13 +28,14 @@ class Span:
 
     of: str = "ddm"
     notation: ClassVar[str] = "span"
+    role: ClassVar[str] = LIKE
 
     def __str__(self) -> str:
         return notation.write(self)
 
     def fit(self, snapshot: Snapshot, job: FitJob) -> Model:
         """Give the space of the topics of a model that is stored."""
-        job.refuse(self, "start", "vectors", "gram")
+        job.refuse(self, "warm_start", "vectors", "gram")
         model: Model = load_model(snapshot, self.of)
         return span_of(model.topics("to span a space"))
 

@@ -120,14 +120,14 @@ def _fit(options: argparse.Namespace) -> None:
 
 def _fit_usual(options: argparse.Namespace) -> None:
     """Fit what `index` fits."""
-    from likewise.engine.fitting import read_fitted
+    from likewise.models.fitting import read_config
 
     names = ("topics", "name", "docs", "min_df", "max_df")
     given = [f"--{name.replace('_', '-')}" for name in names if getattr(options, name)]
     if given or options.warm_start:
         raise UsageError(f"{[*given, '--continue'][0]} of which model? Name it: --model ddm")
     for model in ("lsi", "klsa"):
-        _fit_one(options, read_fitted(model), None, None)
+        _fit_one(options, read_config(model), None, None)
 
 
 def _fit_one(
@@ -189,9 +189,9 @@ def _drop(options: argparse.Namespace, config: Config | KLSA) -> None:
 
 
 def _config(options: argparse.Namespace) -> Config | KLSA:
-    from likewise.engine.fitting import read_fitted
+    from likewise.models.fitting import read_config
 
-    config: Any = read_fitted(options.model or ("vectors" if options.vectors else "lsi"))
+    config: Any = read_config(options.model or ("vectors" if options.vectors else "lsi"))
     names = {field.name for field in dataclasses.fields(config)}
     if options.topics:
         size = next((name for name in ("topics", "axes") if name in names), "")

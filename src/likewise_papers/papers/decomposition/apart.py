@@ -24,7 +24,7 @@ from likewise.like.store import StoredHalves, make_halves
 from likewise.models.bags import Sample
 from likewise.models.ddm import BETA_OWN, GAMMA
 from likewise.models.document_vectors import Halves
-from likewise.models.fitting import fit_model, read_config
+from likewise.models.fitting import FitJob, fit_model, read_config
 from likewise.models.halving import unrecognised, weight_of_words
 from likewise.models.model import Model
 from likewise.models.stored import STORED_WORDS
@@ -149,7 +149,8 @@ def _fit(bench: Bench, snapshot: Snapshot, kind: str, topics: int) -> Model:
     if kind in (DDM, LDA):
         told.append(f"sweeps={bench['sweeps']}")
     config = read_config(f"{kind}({','.join(told)})" if told else kind)
-    return fit_model(snapshot, config, sample=sampled(bench, snapshot), threads=bench.threads)
+    job = FitJob(sample=sampled(bench, snapshot), threads=bench.threads)
+    return fit_model(snapshot, config, job)
 
 
 def sampled(bench: Bench, snapshot: Snapshot) -> Sample:

@@ -7,7 +7,7 @@ from likewise.like.nearest import BuiltIndex
 from likewise.like.space import Space
 from likewise.like.store import StoredHalves, make_halves
 from likewise.models.ddm import LDA
-from likewise.models.fitting import fit_model
+from likewise.models.fitting import FitJob, fit_model
 from likewise.neighbours.index import build_neighbours
 from likewise.stages.stage import Result as Found
 from likewise_papers.bench import Bench
@@ -20,7 +20,7 @@ def fitted(bench: Bench, ready: Ready, topics: int) -> StoredHalves:
 
     def fit() -> StoredHalves:
         bench.say(f"{ready.name}: {config}")
-        model = fit_model(ready.snapshot, config, threads=bench.threads)
+        model = fit_model(ready.snapshot, config, FitJob(threads=bench.threads))
         return make_halves(ready.snapshot, model, words=0)
 
     return ready.snapshot.memo(("topics of simplex", str(config)), fit)
