@@ -96,7 +96,7 @@ def room(monkeypatch):
 
 def test_a_merge_asks_for_room_first(folder, room, monkeypatch):
     build(folder, FIRST)
-    likewise.open(folder).fit("lsi(topics=2)")
+    likewise.open(folder).models.fit("lsi(topics=2)")
     with Writer(folder, keep_up) as writer:
         writer.add(MORE[:3])
         whole = sum(entry.size for entry in writer.manifest.files())
