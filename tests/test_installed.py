@@ -1,0 +1,107 @@
+"""The wheel and the source distribution, and the wheel as it is installed."""
+
+import json
+import os
+import shutil
+import subprocess
+import sys
+import tarfile
+import zipfile
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parent.parent
+PACKAGES = ("likewise", "likewise_papers")
+
+
+def run(*arguments, **options):
+    done = subprocess.run(
+        [sys.executable, *map(str, arguments)],
+        capture_output=True,
+        text=True,
+        check=False,
+        **options,
+    )
+    assert done.returncode == 0, f"{done.stdout}\n{done.stderr}"
+    return done.stdout
+
+
+@pytest.fixture(scope="module")
+def built(tmp_path_factory):
+    """The folder that both distributions are in; the tree is built from a copy of it."""
+    tree = tmp_path_factory.mktemp("tree")
+    ignored = shutil.ignore_patterns("__pycache__", "*.egg-info")
+    shutil.copytree(ROOT / "src", tree / "src", ignore=ignored)
+    for name in ("pyproject.toml", "README.md", "LICENSE"):
+        shutil.copy(ROOT / name, tree)
+    run("-m", "build", "--no-isolation", "--outdir", tree / "dist", tree)
+    return tree / "dist"
+
+
+@pytest.fixture(scope="module")
+def installed(built, tmp_path_factory):
+    """The environment of a process that imports what the wheel installed."""
+    [wheel] = built.glob("*.whl")
+    target = tmp_path_factory.mktemp("installed")
+    pip = ["-m", "pip", "install", "--quiet", "--no-deps", "--no-index", "--no-compile"]
+    run(*pip, "--disable-pip-version-check", "--target", target, wheel)
+    # Compiled code is kept by content: what this tree compiled serves the copy.
+    kernels = ROOT / "src" / "likewise" / "__pycache__" / "kernels"
+    kernels.mkdir(parents=True, exist_ok=True)
+    kept = tmp_path_factory.mktemp("kept")
+    (kept / "likewise").symlink_to(kernels)
+    return {"NUMBA_CACHE_DIR": str(kept)} | os.environ | {"PYTHONPATH": str(target)}
+
+
+def sources():
+    """Every file of the packages, as the wheel names it."""
+    for package in PACKAGES:
+        for path in (ROOT / "src" / package).rglob("*"):
+            if path.is_file() and "__pycache__" not in path.parts:
+                yield path.relative_to(ROOT / "src").as_posix()
+
+
+def test_distributions_are_whole_and_their_description_is_read(built):
+    run("-m", "twine", "check", "--strict", *built.iterdir())
+    [wheel] = built.glob("*.whl")
+    [sdist] = built.glob("*.tar.gz")
+    with zipfile.ZipFile(wheel) as archive:
+        packed = {*archive.namelist()}
+    with tarfile.open(sdist) as archive:
+        taken = {name.partition("/src/")[2] for name in archive.getnames()}
+    expected = {*sources()}
+    assert expected <= packed
+    assert expected <= taken
+    assert {name.partition("/")[0] for name in packed - expected} == {"likewise-0.1.0.dist-info"}
+
+
+def test_what_is_installed_indexes_answers_and_writes_pages(installed, tmp_path):
+    def likewise(*arguments):
+        return run("-m", "likewise", *arguments, env=installed, cwd=tmp_path)
+
+    where = run("-c", "import likewise; print(likewise.__file__)", env=installed, cwd=tmp_path)
+    assert Path(where).is_relative_to(installed["PYTHONPATH"])
+    assert "search" in likewise("--help")
+    subjects = ["wing flutter in a supersonic stream", "heat transfer to a flat plate"]
+    lines = [
+        {"id": f"{i}", "title": f"Report {i}", "text": f"{subjects[i % 2]}, case number {i}."}
+        for i in range(40)
+    ]
+    (tmp_path / "reports.jsonl").write_text("\n".join(map(json.dumps, lines)))
+    likewise("index", "reports.jsonl", "--to", "reports.lw")
+    found = json.loads(likewise("search", "reports.lw", "wing flutter", "-k", "3", "--json"))
+    assert found
+    likewise("like", "reports.lw", "--id", "3", "--html", "like.html")
+    assert "Report 3" in (tmp_path / "like.html").read_text("utf-8")
+    likewise("decompose", "reports.lw", "--id", "3", "--html", "parts.html")
+    assert "Report 3" in (tmp_path / "parts.html").read_text("utf-8")
+    assert "--quick" in likewise("reproduce", "--help")
+    assert "reproduce" in likewise("completion", "bash")
+    assert "lsh" in run(
+        "-c",
+        "from likewise.registry import FINDERS, Table;"
+        "print(*Table(FINDERS, groups=('likewise.finders',)))",
+        env=installed,
+        cwd=tmp_path,
+    )
