@@ -32,7 +32,7 @@ ROOMS = [
     "engine",
     "app",
 ]
-GROUND = ["errors", "records", "compiled", "notation", "registry"]
+GROUND = ["errors", "records", "compiled", "forking", "notation", "registry"]
 
 
 def imported_modules(path, package=""):

@@ -22,6 +22,8 @@ from uuid import uuid4
 import numpy as np
 from numpy.typing import NDArray
 
+from likewise.forking import Lock, after_fork
+
 Int: TypeAlias = int | np.integer[Any]
 Bytes: TypeAlias = NDArray[np.uint8]
 Bools: TypeAlias = NDArray[np.bool_]
@@ -69,7 +71,7 @@ class Kernel:
         update_wrapper(self, function)
         self.py_func = function
         self.fast = fast
-        self._lock = threading.Lock()
+        self._lock = Lock()
 
     def __call__(self, *arguments: Any) -> Any:
         """Run it."""
@@ -332,8 +334,9 @@ def _say_not_kept(reason: str, instead: Path | None) -> None:
 
 # Threads of BLAS
 
-_blas_lock = threading.Lock()
-_blas_users = 0
+_blas_lock = Lock()
+# The threads that need it, each as often as it does.
+_blas_users: list[int] = []
 _blas_limits: list[Any] = []
 
 
@@ -344,25 +347,34 @@ def one_blas_thread() -> Iterator[None]:
     The limit of OpenBLAS is the process's: it is set by the first of several that overlap, and
     lifted by the last. That of other libraries is a thread's own.
     """
-    global _blas_users  # noqa: PLW0603
     with _blas_lock:
         shared, own = _blas_libraries(len(sys.modules))
         # Also where another has set it: a library may have been loaded since.
         if any(library.num_threads != 1 for library in shared.lib_controllers):
             _let_any_thread_set()
             _blas_limits.append(shared.limit(limits=1))
-        _blas_users += 1
+        _blas_users.append(threading.get_ident())
     limit = own.limit(limits=1)
     try:
         yield
     finally:
         limit.restore_original_limits()
         with _blas_lock:
-            _blas_users -= 1
-            while _blas_limits and _blas_users == 0:
-                _let_any_thread_set()
-                _blas_limits.pop().restore_original_limits()
-                _let_any_thread_set()
+            _blas_users.remove(threading.get_ident())
+            _lift_blas_limits()
+
+
+def _lift_blas_limits() -> None:
+    while _blas_limits and not _blas_users:
+        _let_any_thread_set()
+        _blas_limits.pop().restore_original_limits()
+        _let_any_thread_set()
+
+
+@after_fork
+def _count_own_use() -> None:
+    _blas_users[:] = [user for user in _blas_users if user == threading.get_ident()]
+    _lift_blas_limits()
 
 
 @lru_cache(maxsize=1)

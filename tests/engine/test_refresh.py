@@ -165,7 +165,7 @@ def test_of_two_threads_that_refresh_one_waits(states, monkeypatch):
     waiting = []
 
     def opened(folder, before):
-        waiting.append(c._state._refreshing.locked())
+        elsewhere(lambda: waiting.append(c._state._refreshing.is_taken()))
         return open_snapshot(folder, before)
 
     monkeypatch.setattr("likewise.engine.state.open_snapshot", opened)

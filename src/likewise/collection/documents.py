@@ -26,6 +26,7 @@ from likewise.collection.files import REMEDY, reading_errors, sync
 from likewise.collection.manifest import FileEntry
 from likewise.compiled import Bytes, Longs
 from likewise.errors import DamagedError
+from likewise.forking import Lock
 from likewise.records import Document
 
 _BLOCK_BYTES = 1 << 16
@@ -148,7 +149,7 @@ class Documents:
         self._path = path
         self._firsts, self._offsets = blocks.astype(np.int64).T
         self._cache: OrderedDict[int, list[bytes]] = OrderedDict()
-        self._lock = threading.Lock()
+        self._lock = Lock()
         weakref.finalize(self, _DESCRIPTORS.forget, path)
 
     def __getitem__(self, doc: int) -> Document:
@@ -192,12 +193,8 @@ class _Descriptors:
 
     def __init__(self) -> None:
         self._open: OrderedDict[Path, int] = OrderedDict()
-        self.renew_lock()
-
-    def renew_lock(self) -> None:
-        """Begin with a lock that nobody holds."""
-        # Of a kind that one thread can take twice: `forget` runs whenever garbage is collected.
-        self._lock = threading.RLock()
+        # One thread can take it twice: `forget` runs whenever garbage is collected.
+        self._lock = Lock()
 
     def read(self, path: Path, offset: int, length: int) -> bytes:
         """Read some bytes of a file."""
@@ -230,8 +227,6 @@ class _Descriptors:
 
 
 _DESCRIPTORS = _Descriptors()
-# Another thread of the parent may hold the lock, and in the child nobody would let go of it.
-os.register_at_fork(after_in_child=_DESCRIPTORS.renew_lock)
 _of_thread = threading.local()
 
 

@@ -12,7 +12,6 @@ import os
 import re
 import struct
 import tempfile
-import threading
 import zipfile
 import zlib
 from collections.abc import Iterable, Iterator, Mapping
@@ -28,6 +27,7 @@ from numpy.typing import DTypeLike, NDArray
 
 from likewise.collection.files import REMEDY, reading_errors, storage_errors, sync, sync_folder
 from likewise.errors import DamagedError
+from likewise.forking import Lock
 
 _TOC = "toc.json"
 _ALIGNED = 64
@@ -314,7 +314,7 @@ class Pack:
         if hasattr(mmap, "MADV_RANDOM"):
             self._map.madvise(mmap.MADV_RANDOM)
         self._probed: dict[str, NDArray[Any]] = {}
-        self._lock = threading.Lock()
+        self._lock = Lock()
 
     @property
     def meta(self) -> Mapping[str, Any]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import threading
 from collections.abc import Callable, Hashable, Iterator, Sequence
 from functools import cached_property
 from pathlib import Path
@@ -21,6 +20,7 @@ from likewise.collection.records import TermCounts
 from likewise.collection.segment import Segment
 from likewise.compiled import Bools, Ids, Ints
 from likewise.errors import DamagedError, UsageError
+from likewise.forking import Lock
 from likewise.records import Document
 from likewise.text.analysis import Analyzer, encode
 from likewise.text.table import Strings
@@ -57,7 +57,7 @@ class Snapshot:
         self._work = work
         self._memo: dict[Hashable, Any] = {}
         self._making: dict[Hashable, Any] = {}
-        self._lock = threading.Lock()
+        self._lock = Lock()
         kept = {segment.entry.id: segment for segment in before.segments} if before else {}
         self.segments: list[Segment] = [
             kept[entry.id]
@@ -92,7 +92,7 @@ class Snapshot:
     def memo(self, key: Hashable, make: Callable[[], Value]) -> Value:
         """Give what was made of this snapshot before, else make it; it goes with the snapshot."""
         with self._lock:
-            mine = self._making.setdefault(key, threading.RLock())
+            mine = self._making.setdefault(key, Lock())
         with mine:
             # Not looked up twice: another thread may forget it meanwhile.
             value: Value = self._memo.get(key, _NOT_MADE)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import threading
 from typing import Any, NamedTuple
 
 from likewise import registry
@@ -11,6 +10,7 @@ from likewise.collection.pack import Arrays, Memory
 from likewise.collection.snapshot import Snapshot
 from likewise.derived.kind import Inputs, Kind, Scope
 from likewise.errors import FormatError, UsageError
+from likewise.forking import Lock
 
 Key = tuple[str, str, tuple[str, ...]]
 
@@ -35,8 +35,8 @@ class Derived:
         self.snapshot = snapshot
         self.artifacts: dict[Key, Artifact] = {}
         self._loaded: dict[Key, Any] = {}
-        self._loading: dict[Key, threading.RLock] = {}
-        self._lock = threading.Lock()
+        self._loading: dict[Key, Lock] = {}
+        self._lock = Lock()
         for artifact in snapshot.manifest.artifacts:
             self.add(artifact)
         if before is not None:
@@ -122,7 +122,7 @@ class Derived:
         if key in self._loaded:
             return self._loaded[key]
         with self._lock:
-            mine = self._loading.setdefault(key, threading.RLock())
+            mine = self._loading.setdefault(key, Lock())
         with mine:
             if key not in self._loaded:
                 self._loaded[key] = self._make(key, inputs)

@@ -9,7 +9,6 @@ from __future__ import annotations
 import io
 import os
 import re
-import threading
 import warnings
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
@@ -20,6 +19,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from likewise.errors import MissingExtra, StorageError, UsageError
+from likewise.forking import Lock
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -130,7 +130,7 @@ _SETTINGS: dict[str, Any] = {
 }
 _SUPERSCRIPT = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
 # Settings are matplotlib's own for the whole process: one drawing at a time.
-_ALONE = threading.RLock()
+_ALONE = Lock()
 
 _PROLOGUE = '<?xml version="1.0" encoding="utf-8" standalone="no"?>\n'
 _METADATA = re.compile(r"\s*<metadata>.*?</metadata>", re.DOTALL)

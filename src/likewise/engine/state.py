@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import threading
 from collections.abc import Callable
 from functools import wraps
 from pathlib import Path
@@ -13,6 +12,7 @@ from likewise.collection.cleaning import tidy
 from likewise.collection.snapshot import Snapshot, open_snapshot
 from likewise.derived.store import carry_over
 from likewise.errors import UsageError
+from likewise.forking import Lock
 
 Path_ = str | os.PathLike[str]
 P = ParamSpec("P")
@@ -38,7 +38,7 @@ class State:
     """
 
     def __init__(self, shown: Snapshot | _Shown, origin: State | None = None) -> None:
-        self._refreshing = threading.Lock()
+        self._refreshing = Lock()
         self._shown = shown if isinstance(shown, _Shown) else _Shown(shown)
         # Of one that is held for a question: the one that was asked.
         self._origin = origin

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import threading
 from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from itertools import count
@@ -15,6 +14,7 @@ from likewise.collection.segment import Segment
 from likewise.collection.snapshot import Snapshot
 from likewise.compiled import Bools, Floats, Ints
 from likewise.errors import UsageError
+from likewise.forking import Lock
 from likewise.records import Ranking
 from likewise.retrieve.best import NO_ANSWER, unpack
 from likewise.retrieve.kernels import Workspace, make_workspace, search_batch
@@ -35,7 +35,7 @@ class Retriever:
         self.model = model
         self._norms: dict[str, Floats] = {}
         self._bounds: dict[str, tuple[Bounds, Floats, Floats]] = {}
-        self._lock = threading.Lock()
+        self._lock = Lock(reset=self._forget)
         self._known: dict[str, int] = {}
         self._table: Ints = np.empty((3, 0), np.int64)
         self._spaces: list[Workspace] = []
@@ -159,8 +159,7 @@ class Retriever:
         with self._lock:
             new = list({term for term in terms if term not in self._known})
             if new and len(self._known) > _CACHE_LIMIT:
-                self._known.clear()
-                self._table = self._table[:, :0]
+                self._forget()
                 new = list(set(terms))
             if new:
                 numbers = self.collection.find_terms(new)
@@ -170,6 +169,10 @@ class Retriever:
                 added = np.stack([numbers, doc_freqs, term_freqs])
                 self._table = np.concatenate([self._table, added], axis=1)
             return [self._known[term] for term in terms], self._table
+
+    def _forget(self) -> None:
+        self._known.clear()
+        self._table = self._table[:, :0]
 
     def norms(self, docs: Ints) -> Floats:
         """Give the norms of documents."""

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import threading
 from collections import OrderedDict
 from typing import NamedTuple
 
@@ -12,6 +11,7 @@ from likewise.collection.fields import Fields, as_number
 from likewise.collection.snapshot import Snapshot
 from likewise.compiled import Bools, Ints
 from likewise.errors import UsageError
+from likewise.forking import Lock
 from likewise.records import ALL, Condition, Filter
 
 _KEPT = 8
@@ -59,7 +59,7 @@ def mask_of(snapshot: Snapshot, filter: Filter = ALL) -> Mask:
 class _Masks:
     def __init__(self, snapshot: Snapshot) -> None:
         self._snapshot = snapshot
-        self._lock = threading.Lock()
+        self._lock = Lock()
         self._kept: OrderedDict[Filter, Mask] = OrderedDict()
 
     def of(self, filter: Filter) -> Mask:

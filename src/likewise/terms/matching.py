@@ -8,7 +8,6 @@ names are found as the longest runs of units within a sentence. No Python code r
 from __future__ import annotations
 
 import re
-import threading
 import unicodedata
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
@@ -18,6 +17,7 @@ from typing import NamedTuple
 import numpy as np
 
 from likewise.compiled import Ids, Int, Ints, kernel
+from likewise.forking import Lock
 from likewise.text.analysis import Analyzer, encode, is_unspaced
 from likewise.text.chunks import cut
 from likewise.text.table import Strings, StringTable
@@ -86,7 +86,7 @@ class Known:
 
     def __init__(self, matcher: Matcher) -> None:
         self._matcher = matcher
-        self._lock = threading.Lock()
+        self._lock = Lock(reset=self._forget)
         self._forget()
 
     def look_up(self, distinct: Strings) -> tuple[Ints, Ints, Ids]:
