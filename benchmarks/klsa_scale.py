@@ -45,7 +45,7 @@ from likewise.collection.writer import Writer
 from likewise.derived.keeping import derive
 from likewise.engine.pipeline import Pipeline
 from likewise.like.smooth import DEPTH, Smoothing, SmoothWith
-from likewise.models import stored
+from likewise.models import kinds
 from likewise.models.kernel_rows import RowSearch, open_rows
 from likewise.models.klsa import KLSA, fit_space
 from likewise.records import Document, Query
@@ -143,7 +143,7 @@ def run_fit(folder: Path, corpus: str, options: argparse.Namespace) -> dict:
     snapshot = open_snapshot(folder)
     space = fit_space(snapshot, KLSA())
     told = clock.read() | {"axes": space.width, "words": len(space.vocabulary)}
-    stored.store_model(snapshot, space)
+    kinds.store_model(snapshot, space)
     # What is derived from it is computed again, and measured, by itself.
     with Writer(folder) as writer:
         writer.put(drop=[one.id for one in writer.manifest.artifacts if one.inputs])
@@ -153,10 +153,10 @@ def run_fit(folder: Path, corpus: str, options: argparse.Namespace) -> dict:
 def run_rows(folder: Path, corpus: str, options: argparse.Namespace) -> dict:
     """Store rows and, however few they are, an index: what comes after the last row is its time."""
     clock, rows = Clock(), {}
-    stored.FEWEST_FOUND = 1
+    kinds.FEWEST_FOUND = 1
     snapshot = open_snapshot(folder)
     with Job(folder) as job:
-        root = stored.find_model(snapshot, role=stored.SMOOTH)
+        root = kinds.find_model(snapshot, role=kinds.SMOOTH)
         made = derive(snapshot, root, job, progress=lambda _: rows.update(clock.read()))
         with Writer(folder, job=job) as writer:
             writer.put(*made)

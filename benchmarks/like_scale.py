@@ -43,7 +43,7 @@ from likewise.derived.keeping import derive
 from likewise.like.methods import ByHalves
 from likewise.like.store import halves_of
 from likewise.models.fitting import fit_model, read_config
-from likewise.models.stored import find_model, store_model
+from likewise.models.kinds import find_model, store_model
 from likewise.neighbours.coded import scan_points
 from likewise.retrieve.documents import Whole
 from likewise.retrieve.models import read_model

@@ -28,17 +28,17 @@ from likewise.collection.job import Job
 from likewise.collection.snapshot import Snapshot, open_snapshot
 from likewise.collection.writer import Writer
 from likewise.derived.keeping import derive
-from likewise.terms import stored
+from likewise.terms import kinds
 from likewise.terms.catalogue import find_graph, open_counts, store_graph
 from likewise.terms.counting import count_pairs
 from likewise.terms.kernel import make_kernel
+from likewise.terms.kinds import PAIRS, PREPARED, GraphSettings
 from likewise.terms.laplacian import Laplacian
 from likewise.terms.nearness import Nearness
 from likewise.terms.nodes import Filters, choose_nodes
 from likewise.terms.related import TermGraph
 from likewise.terms.sightings import sightings
 from likewise.terms.solving import SolvedKernel
-from likewise.terms.stored import PAIRS, PREPARED, GraphSettings
 from likewise.terms.weights import weigh
 from likewise.text.analysis import Analysis
 
@@ -106,11 +106,11 @@ def run_count(folder: Path, size: Size, n: int) -> dict:
     nodes = choose_nodes(snapshot, filters)
     choosing = clock.read()["cpu"]
     # First the pairs alone.
-    large, stored.FEWEST_PAIRS = stored.FEWEST_PAIRS, sys.maxsize
+    large, kinds.FEWEST_PAIRS = kinds.FEWEST_PAIRS, sys.maxsize
     clock = Clock()
     store_graph(snapshot, nodes, GraphSettings(filters=filters), name=f"terms-{n}", threads=1)
     told = clock.read()
-    stored.FEWEST_PAIRS = large
+    kinds.FEWEST_PAIRS = large
     snapshot = open_snapshot(folder)
     clock = Clock()
     with Job(folder) as job:

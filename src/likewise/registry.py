@@ -90,12 +90,12 @@ COMMANDS = {
 
 # Kinds of derived data.
 KINDS = {
-    "model": "likewise.models.stored:MODEL",
-    "vectors": "likewise.models.stored:VECTORS",
-    "finder": "likewise.models.stored:FINDER",
-    "graph": "likewise.terms.stored:GRAPH",
-    "pairs": "likewise.terms.stored:PAIRS",
-    "prepared": "likewise.terms.stored:PREPARED",
+    "model": "likewise.models.kinds:MODEL",
+    "vectors": "likewise.models.kinds:VECTORS",
+    "finder": "likewise.models.kinds:FINDER",
+    "graph": "likewise.terms.kinds:GRAPH",
+    "pairs": "likewise.terms.kinds:PAIRS",
+    "prepared": "likewise.terms.kinds:PREPARED",
 }
 
 # What is computed from a kind of root, in the order of needs.

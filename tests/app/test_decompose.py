@@ -39,9 +39,9 @@ def call(shelf, capsys, monkeypatch, tmp_path):
             raise UsageError(f"no model {name!r}")
         return shelf.model
 
-    store = ModuleType("likewise.models.stored")
+    store = ModuleType("likewise.models.kinds")
     store.load_model = load_model
-    monkeypatch.setitem(sys.modules, "likewise.models.stored", store)
+    monkeypatch.setitem(sys.modules, "likewise.models.kinds", store)
     monkeypatch.chdir(tmp_path)
     for name in ("FORCE_COLOR", "NO_COLOR"):
         monkeypatch.delenv(name, raising=False)

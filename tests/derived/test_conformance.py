@@ -54,7 +54,7 @@ ROOTS = {
 }
 # What says how much of a segment is computed at a time.
 LOTS = {
-    "vectors": ["likewise.models.stored._DOCS_AT_ONCE"],
+    "vectors": ["likewise.models.kinds._DOCS_AT_ONCE"],
     "finder": ["likewise.neighbours.partitions._AT_ONCE"],
     "pairs": [
         f"likewise.terms.sightings.{name}_AT_ONCE" for name in ("_BLOCKS", "_DOCS", "_RECORDS")
@@ -87,8 +87,8 @@ def small():
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr("os.fsync", lambda handle: None)
         patch.setattr("likewise.collection.documents._BLOCK_BYTES", 300)
-        patch.setattr("likewise.models.stored.FEWEST_FOUND", 20)
-        patch.setattr("likewise.terms.stored.FEWEST_PAIRS", 1)
+        patch.setattr("likewise.models.kinds.FEWEST_FOUND", 20)
+        patch.setattr("likewise.terms.kinds.FEWEST_PAIRS", 1)
         patch.setattr("likewise.terms.kernel.LARGE", 1)
         patch.setattr("likewise.terms.kernel.SMALL", 2)
         yield

@@ -11,7 +11,7 @@ from likewise.collection.writer import Writer
 from likewise.errors import LockedError, UsageError
 from likewise.retrieve.models import TFIDF
 from likewise.retrieve.words import retriever_of
-from likewise.terms import counting, stored
+from likewise.terms import counting, kinds
 from likewise.terms.catalogue import Stored, store_graph
 from likewise.terms.nearness import Nearness
 from likewise.terms.nodes import Filters, choose_nodes
@@ -319,7 +319,7 @@ def counted_once(notes, monkeypatch):
     """Ask several times; give what was counted how often."""
     counts = []
     count = counting.write_pairs
-    for module in (counting, stored):
+    for module in (counting, kinds):
         monkeypatch.setattr(
             module, "write_pairs", lambda *a, **o: counts.append(a) or count(*a, **o)
         )

@@ -9,8 +9,8 @@ import likewise as lw
 from likewise.app.cli import main
 from likewise.like import ageing as ages
 from likewise.models.kernel_rows import rows_of
+from likewise.models.kinds import find_model
 from likewise.models.klsa import weigh
-from likewise.models.stored import find_model
 
 from .conftest import THEMES, documents
 

@@ -10,7 +10,7 @@ from likewise.errors import DamagedError, UsageError
 from likewise.like import nearest as nearest_docs
 from likewise.like import space as spaces
 from likewise.like.store import halves_of
-from likewise.models import stored
+from likewise.models import kinds
 from likewise.neighbours import vectors as stored_vectors
 from likewise.neighbours.metrics import METRICS
 from likewise.records import Filter
@@ -197,7 +197,7 @@ def test_a_collection_whose_documents_are_all_gone(tmp_path, near):
 @pytest.mark.skipif(not find_spec("faiss"), reason="needs faiss")
 @pytest.mark.parametrize("model", ["lsi(topics=6)", "lda(topics=6,sweeps=20)"])
 def test_finders_of_segments_propose(tmp_path, monkeypatch, model):
-    monkeypatch.setattr(stored, "FEWEST_FOUND", 500)
+    monkeypatch.setattr(kinds, "FEWEST_FOUND", 500)
     c = lw.index([*documents(1500)], to=tmp_path / "c.lw", model=model)
     c.add([{**one, "id": f"new-{i}"} for i, one in enumerate(documents(60, seed=1))])
     space = space_by(c, "near")

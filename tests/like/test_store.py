@@ -10,8 +10,8 @@ from likewise.collection.writer import Writer
 from likewise.derived.store import derived_of
 from likewise.errors import DamagedError
 from likewise.like.store import halves_of
-from likewise.models import stored
-from likewise.models.stored import VECTORS
+from likewise.models import kinds
+from likewise.models.kinds import VECTORS
 
 from .conftest import documents, likeness_by
 
@@ -133,7 +133,7 @@ def test_weights_are_kept_with_the_model(c):
 
 def test_large_segments_are_found_by_an_index(c, monkeypatch):
     pytest.importorskip("faiss")
-    monkeypatch.setattr(stored, "FEWEST_FOUND", 30)
+    monkeypatch.setattr(kinds, "FEWEST_FOUND", 30)
     c.models.fit("lsi(topics=4)")
     [finder] = halves_of(c.snapshot).finders
     assert finder is not None

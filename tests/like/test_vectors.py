@@ -8,8 +8,8 @@ from likewise.collection.pack import Memory
 from likewise.collection.snapshot import open_snapshot
 from likewise.errors import DamagedError, UsageError
 from likewise.like.store import halves_of
+from likewise.models.kinds import find_model
 from likewise.models.model import Weights
-from likewise.models.stored import find_model
 from likewise.models.supplied import Supplied, SuppliedModel, unit
 from likewise.models.vectors import hashes
 from likewise.retrieve.question import of_doc

@@ -10,8 +10,7 @@ from likewise.derived.store import derived_of
 from likewise.errors import DamagedError, UsageError
 from likewise.models.fitting import fit_model
 from likewise.models.kernel_rows import StoredRows, open_rows
-from likewise.models.klsa import KLSA, fit_space
-from likewise.models.stored import (
+from likewise.models.kinds import (
     SMOOTH,
     VECTORS,
     drop_model,
@@ -20,6 +19,7 @@ from likewise.models.stored import (
     models_for,
     store_model,
 )
+from likewise.models.klsa import KLSA, fit_space
 from likewise.models.subspace import LSI
 from likewise.neighbours.coded import encode
 from likewise.records import Document

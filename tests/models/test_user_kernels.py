@@ -18,9 +18,9 @@ from likewise.models import gram as gram_kernels
 from likewise.models import user_kernels as given_kernels
 from likewise.models.gram import fit_gram
 from likewise.models.kernel_rows import RowSearch, StoredRows, open_rows, rows_of
+from likewise.models.kinds import find_model, store_model
 from likewise.models.klsa import KLSA
 from likewise.models.model import SMOOTH
-from likewise.models.stored import find_model, store_model
 from likewise.models.user_kernels import fit_features
 from likewise.models.vectors import read_vectors
 from likewise.records import Document

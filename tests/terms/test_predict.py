@@ -8,10 +8,10 @@ from likewise.collection.snapshot import open_snapshot
 from likewise.collection.writer import Writer
 from likewise.records import Document
 from likewise.terms.catalogue import Stored
+from likewise.terms.kinds import GraphSettings
 from likewise.terms.nodes import Filters, choose_nodes, read_names
 from likewise.terms.predict import add_votes, predict, read_ballot
 from likewise.terms.related import TermGraph
-from likewise.terms.stored import GraphSettings
 
 from .counts_in_python import made_of
 from .graphs import dense

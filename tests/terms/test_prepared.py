@@ -13,14 +13,14 @@ from likewise.derived.kind import Inputs
 from likewise.derived.store import derived_of
 from likewise.errors import DamagedError
 from likewise.records import Document
-from likewise.terms import kernel, stored
+from likewise.terms import kernel, kinds
 from likewise.terms.catalogue import store_graph
+from likewise.terms.kinds import PREPARED
 from likewise.terms.nearness import Nearness
 from likewise.terms.nodes import choose_nodes
 from likewise.terms.opening import open_graph
 from likewise.terms.related import TermGraph
 from likewise.terms.solving import ChebyshevKernel
-from likewise.terms.stored import PREPARED
 
 WORDS = [f"word{chr(97 + i // 26)}{chr(97 + i % 26)}" for i in range(400)]
 ONE = Resources(threads=1)
@@ -47,7 +47,7 @@ def unsynced():
 @pytest.fixture
 def large(tmp_path, monkeypatch):
     """A collection whose graph counts as large."""
-    monkeypatch.setattr(stored, "FEWEST_PAIRS", 100)
+    monkeypatch.setattr(kinds, "FEWEST_PAIRS", 100)
     monkeypatch.setattr(kernel, "LARGE", 100)
     monkeypatch.setattr(kernel, "SMALL", 10)
     build(tmp_path / "c.lw", documents(300), resources=ONE)
@@ -162,7 +162,7 @@ def test_where_pairs_found_no_room_nothing_is_kept_ready(large, monkeypatch):
     def full(*_args, **_options):
         raise OSError(28, "No space left on device")
 
-    monkeypatch.setattr(stored, "write_pairs", full)
+    monkeypatch.setattr(kinds, "write_pairs", full)
     change(large, lambda w: w.add(documents(3, seed=1), resources=ONE))
     assert artifacts(large) == []
 

@@ -20,10 +20,10 @@ from likewise.retrieve.models import BM25
 from likewise.retrieve.words import retriever_of
 from likewise.terms.catalogue import Stored
 from likewise.terms.kernel import make_kernel
+from likewise.terms.kinds import GraphSettings
 from likewise.terms.matching import split_all
 from likewise.terms.nodes import read_names
 from likewise.terms.sets import SetMetric
-from likewise.terms.stored import GraphSettings
 from likewise.terms.transforms import Resistance
 from likewise.text.analysis import Analysis, Analyzer
 

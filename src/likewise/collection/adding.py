@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from likewise.collection.build import Prepared, Resources, SegmentBuilder, prepare
+from likewise.collection.build import PreparedBatch, Resources, SegmentBuilder, prepare
 from likewise.collection.deleted import mark_deleted
 from likewise.collection.job import Job
 from likewise.collection.manifest import SegmentEntry
@@ -79,7 +79,7 @@ class Addition:
                 self._builder.abandon()
             raise
 
-    def _take(self, batch: Prepared) -> None:
+    def _take(self, batch: PreparedBatch) -> None:
         """Append a batch; raise at an id that is already there, unless it is to be replaced."""
         if self._builder is not None and self._builder.is_full(self._lexicon.terms.strings):
             self._seal()
@@ -132,7 +132,7 @@ class Addition:
             base += segment.n_docs
         return out
 
-    def _resolve_duplicates(self, batch: Prepared, before: Ints, numbers: Ints) -> None:
+    def _resolve_duplicates(self, batch: PreparedBatch, before: Ints, numbers: Ints) -> None:
         assert self._builder is not None
         n_here = self._builder.n_docs
         for i, number in enumerate(numbers.tolist()):

@@ -91,7 +91,7 @@ class Abandoned(Protocol):
 Part = TypeVar("Part", bound=Abandoned)
 
 
-class Prepared(NamedTuple):
+class PreparedBatch(NamedTuple):
     """A batch of documents, cut and compressed."""
 
     documents: list[Document]
@@ -106,14 +106,14 @@ def content(document: Document) -> str:
 
 def prepare(
     documents: Iterable[Document], resources: Resources, *, title_weight: int = 1
-) -> Iterator[Prepared]:
+) -> Iterator[PreparedBatch]:
     """Cut and compress documents in batches, on all cores; the batches come in order."""
     batches = _batches(documents)
     if resources.n_threads == 1:
         yield from (_prepare(batch, title_weight) for batch in batches)
         return
     with ThreadPoolExecutor(resources.n_threads) as pool:
-        waiting: deque[Future[Prepared]] = deque()
+        waiting: deque[Future[PreparedBatch]] = deque()
         try:
             for batch in batches:
                 waiting.append(pool.submit(_prepare, batch, title_weight))
@@ -150,12 +150,12 @@ def _size(document: Document) -> int:
     return size
 
 
-def _prepare(documents: list[Document], title_weight: int) -> Prepared:
+def _prepare(documents: list[Document], title_weight: int) -> PreparedBatch:
     chunks = cut([encode(content(document)) for document in documents])
     if title_weight > 1:
         titles = cut([encode(document.title) for document in documents])
         chunks = repeat_first(chunks, np.diff(titles.token_bounds), title_weight)
-    return Prepared(documents, chunks, compress(documents))
+    return PreparedBatch(documents, chunks, compress(documents))
 
 
 class SegmentBuilder:
@@ -200,7 +200,7 @@ class SegmentBuilder:
         most = max(self._n_tokens, len(terms.arena), *streams)
         return self.n_docs > MOST_DOCS - _BATCH_DOCS or most > MOST_BYTES
 
-    def add(self, batch: Prepared, ids: Strings, lexicon: Lexicon) -> None:
+    def add(self, batch: PreparedBatch, ids: Strings, lexicon: Lexicon) -> None:
         """Append a batch."""
         counts = lexicon.count(batch.chunks)
         records, ends = encode_records(

@@ -215,7 +215,8 @@ class Snapshot:
 
     def document(self, doc: int) -> Document:
         """Give a document."""
-        segment, local = self._locate(doc)
+        i, local = self.locate(doc)
+        segment = self.segments[i]
         return segment.documents[local]
 
     def documents(self) -> Iterator[tuple[int, Document]]:
@@ -237,16 +238,15 @@ class Snapshot:
         """Give the numbers of terms of documents."""
         if len(self.segments) == 1:
             return self.segments[0].lengths[docs].astype(np.int64)
-        owners = np.searchsorted(self.bases, docs, "right") - 1
         out = np.empty(len(docs), np.int64)
-        for owner in set(owners.tolist()):
-            mine = owners == owner
-            out[mine] = self.segments[owner].lengths[docs[mine] - self.bases[owner]]
+        for i, places, rows in self.by_segment(docs):
+            out[places] = self.segments[i].lengths[rows]
         return out
 
     def sentences(self, doc: int) -> list[str]:
         """Give the sentences of a document, which together are its title and text."""
-        segment, local = self._locate(doc)
+        i, local = self.locate(doc)
+        segment = self.segments[i]
         data = encode(content(segment.documents[local]))
         ends = np.cumsum(segment.records.sentences(local)).tolist()
         try:
@@ -262,21 +262,18 @@ class Snapshot:
         """Give the term counts of documents."""
         if len(self.segments) == 1:
             return self.segments[0].records.counts(docs)
-        owners = np.searchsorted(self.bases, docs, "right") - 1
         sizes = np.zeros(len(docs), np.int64)
-        pieces: dict[int, tuple[Ints, TermCounts]] = {}
-        for owner in np.unique(owners).tolist():
-            rows = np.flatnonzero(owners == owner)
-            piece = self.segments[owner].records.counts(docs[rows] - self.bases[owner])
-            sizes[rows] = np.diff(piece.bounds)
-            pieces[owner] = (rows, piece)
+        pieces: list[tuple[Ints, TermCounts]] = []
+        for i, places, rows in self.by_segment(docs):
+            piece = self.segments[i].records.counts(rows)
+            sizes[places] = np.diff(piece.bounds)
+            pieces.append((places, piece))
         if len(pieces) == 1:
-            [(_, piece)] = pieces.values()
-            return piece
+            return pieces[0][1]
         bounds = np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64)
         terms, counts = np.empty(bounds[-1], np.int32), np.empty(bounds[-1], np.int32)
-        for rows, (inner, its_terms, its_counts) in pieces.values():
-            to = np.arange(inner[-1]) + np.repeat(bounds[rows] - inner[:-1], np.diff(inner))
+        for places, (inner, its_terms, its_counts) in pieces:
+            to = np.arange(inner[-1]) + np.repeat(bounds[places] - inner[:-1], np.diff(inner))
             terms[to], counts[to] = its_terms, its_counts
         return TermCounts(bounds, terms, counts)
 
@@ -308,7 +305,7 @@ class Snapshot:
 
     def by_segment(self, docs: Ints) -> Iterator[tuple[int, Ints, Ints]]:
         """Give for each segment that has any of these documents their places and rows there."""
-        if len(self.segments) == 1:
+        if len(self.segments) == 1 and len(docs):
             yield 0, np.arange(len(docs)), docs
             return
         owners = np.searchsorted(self.bases, docs, "right") - 1
@@ -316,9 +313,10 @@ class Snapshot:
             places = np.flatnonzero(owners == i)
             yield i, places, docs[places] - self.bases[i]
 
-    def _locate(self, doc: int) -> tuple[Segment, int]:
-        owner = int(np.searchsorted(self.bases, doc, "right")) - 1
-        return self.segments[owner], doc - int(self.bases[owner])
+    def locate(self, doc: int) -> tuple[int, int]:
+        """Give the segment of a document, and its row there."""
+        i = int(np.searchsorted(self.bases, doc, "right")) - 1
+        return i, doc - int(self.bases[i])
 
 
 def open_snapshot(folder: Path, before: Snapshot | None = None) -> Snapshot:

@@ -291,8 +291,8 @@ class Collection:
 
     def tune(self, qrels: Qrels, *, model: str = "", store: bool = True) -> Learnt:
         """Learn how much own words count from judgements whose queries are documents by id."""
+        from likewise.models.kinds import find_model
         from likewise.models.model import Weights
-        from likewise.models.stored import find_model
 
         learnt, points, name, id = self._learn(qrels, model)
         if store:

@@ -105,7 +105,7 @@ class _Fit:
     """A fit under way: it reads one generation, and others may write meanwhile."""
 
     def __init__(self, folder: Path, name: str, role: str, *, default: bool) -> None:
-        from likewise.models.stored import check_name
+        from likewise.models.kinds import check_name
 
         self.snapshot = open_snapshot(folder)
         self.name = name
@@ -128,7 +128,7 @@ class _Fit:
 
     def store(self, model: Model, *, threads: int) -> None:
         """Store a model, with the vectors of all documents by it."""
-        from likewise.models.stored import store_model
+        from likewise.models.kinds import store_model
 
         store_model(
             self.snapshot,

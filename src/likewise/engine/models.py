@@ -114,21 +114,21 @@ class Models(Mapping[str, Any]):
 
     def drop(self, name: str) -> None:
         """Remove a model, with all that was worked out by it."""
-        from likewise.models.stored import drop_model
+        from likewise.models.kinds import drop_model
 
         drop_model(self._state.folder, name)
         self._state.changed()
 
     def use(self, name: str) -> None:
         """Let a model answer where none is named: for likeness, or for smoothing."""
-        from likewise.models.stored import use_model
+        from likewise.models.kinds import use_model
 
         use_model(self._state.folder, name)
         self._state.changed()
 
     def default(self, role: str = "like") -> str:
         """Name the model that answers where none is named: for `like`, or to `smooth`."""
-        from likewise.models.stored import find_model
+        from likewise.models.kinds import find_model
 
         if role not in ROLES:
             raise UsageError(f"models are there to {' or '.join(ROLES)}, not {role!r}")
@@ -189,6 +189,6 @@ class Models(Mapping[str, Any]):
 
     def _decomposing(self, name: str) -> Any:
         """Give a model that decomposes documents; without a name, the default."""
-        from likewise.models.stored import load_model
+        from likewise.models.kinds import load_model
 
         return load_model(self._state.snapshot, name)

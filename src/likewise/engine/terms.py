@@ -24,10 +24,10 @@ if TYPE_CHECKING:
     from likewise.derived.kind import Progress
     from likewise.expand.perturb import Perturbed, Strategy
     from likewise.terms.extracting import Extractor
+    from likewise.terms.kinds import GraphSettings
     from likewise.terms.nearness import Nearness
     from likewise.terms.nodes import Filters, Nodes
     from likewise.terms.related import Between, Related, TermGraph
-    from likewise.terms.stored import GraphSettings
 
 # What graphs are called that were given no name: those of names do not replace those of words.
 GRAPH, NAMES = "graph", "names"
@@ -88,8 +88,8 @@ class Terms:
         """
         from likewise.terms.catalogue import check_graph_name
         from likewise.terms.extracting import extract_nodes
+        from likewise.terms.kinds import GraphSettings
         from likewise.terms.nodes import Filters, choose_nodes, read_names, usual_filters
-        from likewise.terms.stored import GraphSettings
 
         if names is not None and extract is not None:
             raise UsageError("the nodes of a graph are names or what a function finds, not both")
@@ -126,9 +126,9 @@ class Terms:
         Where there is none yet, one of terms by sentences is made, and stored if that can be.
         Options are those of `terms.nearness.Nearness`: `kernel="diffusion"`, `weights="counts"`, …
         """
+        from likewise.terms.kinds import GraphSettings
         from likewise.terms.nodes import choose_nodes, usual_filters
         from likewise.terms.opening import has_graph, is_open, open_graph
-        from likewise.terms.stored import GraphSettings
 
         check_texts(name=name)
         asked = _nearness(nearness)

@@ -18,7 +18,7 @@ import numpy as np
 import orjson
 from numpy.typing import NDArray
 
-from likewise.collection.build import Prepared, Resources, SegmentBuilder, prepare
+from likewise.collection.build import PreparedBatch, Resources, SegmentBuilder, prepare
 from likewise.collection.files import check_room, storage_errors, write_bytes
 from likewise.collection.format1 import Fitted, Format1, note_replaced
 from likewise.collection.generations import commit, new_id, sweep
@@ -39,8 +39,8 @@ from likewise.derived.keeping import derive, put_root
 from likewise.derived.kind import Progress
 from likewise.engine.state import Path_
 from likewise.errors import CollectionError
+from likewise.models.kinds import stored_words
 from likewise.models.model import LIKE, SMOOTH
-from likewise.models.stored import stored_words
 from likewise.text.analysis import Analyzer, encode
 from likewise.text.lexicon import Lexicon
 from likewise.text.table import Strings, StringTable
@@ -175,7 +175,7 @@ def _build(
         terms, builder = StringTable(), None
         _write_plan(job, old, segments)
 
-    batches: Iterator[Prepared] = prepare(
+    batches: Iterator[PreparedBatch] = prepare(
         old.documents(n_taken), resources, title_weight=old.analysis.title_weight
     )
     try:

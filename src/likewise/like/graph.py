@@ -28,7 +28,7 @@ from likewise.like.near import Near
 from likewise.like.nearest import BuiltIndex
 from likewise.like.space import Space, open_space
 from likewise.like.store import StoredHalves
-from likewise.models.stored import find_model
+from likewise.models.kinds import find_model
 from likewise.neighbours.choose import Auto
 from likewise.neighbours.index import read_method
 from likewise.neighbours.store import open_neighbours

@@ -106,15 +106,10 @@ class Likeness:
 
     def own_words(self, doc: int) -> tuple[Ints, Doubles]:
         """Give the own words of a document as they are compared."""
-        segment, row = self._locate(doc)
+        segment, row = self.collection.locate(doc)
         bounds, terms, weights, scales = self.view.lots[segment].words
         mine = slice(int(bounds[row]), int(bounds[row + 1]))
         return terms[mine].astype(np.int64), weights[mine] * np.float64(scales[row])
-
-    def _locate(self, doc: int) -> tuple[int, int]:
-        bases = self.collection.bases
-        segment = int(np.searchsorted(bases, doc, "right")) - 1
-        return segment, doc - int(bases[segment])
 
     def _rank(self, asked: Asked, k: int, depth: int, allowed: Open, omit: Ints) -> Ranking:
         table = table_of(asked.terms, asked.weights)
@@ -150,7 +145,7 @@ class Likeness:
         return asked._replace(point=point * (length / (np.linalg.norm(point) or 1.0)))
 
     def _point(self, doc: int) -> Doubles:
-        segment, row = self._locate(doc)
+        segment, row = self.collection.locate(doc)
         lot = self.view.lots[segment]
         point: Doubles = lot.codes[row].astype(np.float64) * np.float64(lot.scales[row])
         return point

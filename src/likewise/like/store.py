@@ -12,13 +12,13 @@ from likewise.collection.snapshot import Snapshot
 from likewise.compiled import Floats, Ints
 from likewise.derived.store import derived_of
 from likewise.models.document_vectors import Halves, from_arrays
-from likewise.models.model import Model, Weights
-from likewise.models.stored import (
+from likewise.models.kinds import (
     STORED_WORDS,
     encode_documents,
     find_model,
     load_model,
 )
+from likewise.models.model import Model, Weights
 from likewise.neighbours.coded import Coded, decode
 from likewise.neighbours.vector_finders import VectorFinder
 

@@ -24,7 +24,7 @@ from likewise.models.triple import OWN_WORDS, Triples
 from likewise.text.analysis import Analyzer
 
 if TYPE_CHECKING:
-    from likewise.models.stored import AnyModel
+    from likewise.models.kinds import AnyModel
     from likewise.models.subspace import Subspace
 
 _TOPIC_WORDS = 6

@@ -17,9 +17,9 @@ from likewise.errors import UsageError
 from likewise.models.bags import Bags, Vocabulary, gather
 from likewise.models.gibbs import make_cells, resume, start, sweep
 from likewise.models.heldout import perplexity, split
+from likewise.models.kinds import load_model
 from likewise.models.model import LIKE, Model
 from likewise.models.priors import Priors, learn_priors
-from likewise.models.stored import load_model
 from likewise.models.topics import TopicModel, distributions
 
 if TYPE_CHECKING:

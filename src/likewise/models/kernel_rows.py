@@ -12,9 +12,9 @@ from likewise.collection.manifest import Artifact
 from likewise.collection.snapshot import Snapshot
 from likewise.compiled import Bools, Doubles, Floats, Ints
 from likewise.derived.store import derived_of
+from likewise.models.kinds import find_model, load_model
 from likewise.models.klsa import KernelSpace
 from likewise.models.model import SMOOTH
-from likewise.models.stored import find_model, load_model
 from likewise.models.user_kernels import GivenSpace
 from likewise.neighbours.coded import Coded, Codes, decode, encode
 from likewise.neighbours.vector_finders import VectorFinder

@@ -43,7 +43,7 @@ class Mask(NamedTuple):
     def without(self, docs: Ints, snapshot: Snapshot) -> Mask:
         """Give the mask that some more documents do not pass."""
         segments, n = [*self.segments], self.n - int(self.holds(docs, snapshot).sum())
-        for i, _, rows in snapshot.by_segment(docs) if len(docs) else ():
+        for i, _, rows in snapshot.by_segment(docs):
             mask = segments[i]
             fewer = np.ones(snapshot.segments[i].n_docs, np.bool_) if mask is None else mask.copy()
             fewer[rows] = False

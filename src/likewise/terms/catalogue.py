@@ -22,18 +22,18 @@ from likewise.derived.store import derived_of
 from likewise.errors import UsageError
 from likewise.terms.counting import Counted
 from likewise.terms.graph import Graph
-from likewise.terms.nodes import Nodes
-from likewise.terms.sightings import check_within
-from likewise.terms.stored import (
+from likewise.terms.kinds import (
     GRAPH,
     PAIRS,
     PREPARED,
     GraphRoot,
     GraphSettings,
-    Prepared,
+    PreparedGraph,
     count_live,
     count_segment,
 )
+from likewise.terms.nodes import Nodes
+from likewise.terms.sightings import check_within
 from likewise.terms.weights import weigh
 
 # What a graph is called that was given no name.
@@ -64,7 +64,7 @@ class Stored:
         root = GraphRoot(self.nodes, self.settings)
         return count_live(self.collection, root, self._segment, threads=self.threads)
 
-    def prepared(self) -> Prepared | None:
+    def prepared(self) -> PreparedGraph | None:
         """Give what is kept ready of the graph; None where nothing is."""
         if self.entry is None:
             return None

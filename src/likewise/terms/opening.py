@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from likewise.collection.snapshot import Snapshot
 from likewise.terms.catalogue import Stored, find_graph, open_counts, stored_graphs
+from likewise.terms.kinds import GraphSettings
 from likewise.terms.nearness import Nearness
 from likewise.terms.nodes import choose_nodes, usual_filters
 from likewise.terms.related import TermGraph
-from likewise.terms.stored import GraphSettings
 
 # So many ways to ask are kept: each may have a graph of its own.
 _MOST_KEPT = 8

@@ -91,11 +91,9 @@ def read_ballot(graph: TermGraph, docs: Ints, weights: Doubles) -> Ballot:
     collection, nodes = graph.collection, graph.stored.nodes
     order = np.argsort(docs, kind="stable")
     docs, weights = docs[order], weights[order]
-    owners = np.searchsorted(collection.bases, docs, "right") - 1
     sizes, mentioned = [np.zeros(1, np.int64)], [np.empty(0, np.int32)]
-    for owner in np.unique(owners).tolist():
-        local = docs[owners == owner] - collection.bases[owner]
-        for seen in sightings(collection, nodes, owner, local, within=DOCUMENT):
+    for i, _, rows in collection.by_segment(docs):
+        for seen in sightings(collection, nodes, i, rows, within=DOCUMENT):
             sizes.append(np.diff(seen.bounds))
             mentioned.append(seen.nodes)
     return Ballot(docs, weights, np.cumsum(np.concatenate(sizes)), np.concatenate(mentioned))

@@ -14,12 +14,12 @@ from likewise.errors import UsageError
 from likewise.terms.catalogue import Stored
 from likewise.terms.graph import Graph
 from likewise.terms.kernel import Kernel, make_kernel
+from likewise.terms.kinds import PreparedGraph
 from likewise.terms.laplacian import Laplacian
 from likewise.terms.mentioning import Mentioned, find_unknown, spellings
 from likewise.terms.nearness import Nearness
 from likewise.terms.nodes import TERMS
 from likewise.terms.sets import PLACEMENTS, SetMetric, TermSet, term_set
-from likewise.terms.stored import Prepared
 from likewise.terms.weights import rarity
 
 _LONGEST_PATH = 6
@@ -126,7 +126,7 @@ class TermGraph:
         return self.stored.weighed(self.nearness.weights, self.nearness.least)
 
     @cached_property
-    def _prepared(self) -> Prepared | None:
+    def _prepared(self) -> PreparedGraph | None:
         return self.stored.prepared() if self.nearness.has_usual_edges else None
 
     @cached_property

@@ -12,9 +12,9 @@ from likewise.collection.snapshot import Snapshot
 from likewise.errors import UsageError
 from likewise.models.bags import Vocabulary
 from likewise.models.fitting import FitJob
+from likewise.models.kinds import load_model
 from likewise.models.lanczos import overlap, slabs, times
 from likewise.models.model import LIKE, Model
-from likewise.models.stored import load_model
 from likewise.models.subspace import Scale, Subspace
 from likewise.models.topics import TopicModel
 

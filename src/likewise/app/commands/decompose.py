@@ -95,8 +95,8 @@ def _add_model(parser: argparse.ArgumentParser) -> None:
 
 def _topics(options: argparse.Namespace) -> None:
     from likewise.collection.snapshot import open_snapshot
+    from likewise.models.kinds import load_model
     from likewise.models.reading import describe, survey
-    from likewise.models.stored import load_model
 
     snapshot = open_snapshot(options.collection)
     model = load_model(snapshot, options.model)

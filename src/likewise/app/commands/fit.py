@@ -15,8 +15,8 @@ if TYPE_CHECKING:
     from likewise.models.bags import Sample
     from likewise.models.fitting import Config
     from likewise.models.kernel_rows import AnySpace
+    from likewise.models.kinds import AnyModel
     from likewise.models.klsa import KLSA
-    from likewise.models.stored import AnyModel
 
 _MANUAL = """\
 models (options in brackets, as in --model "ddm(topics=100,sweeps=50)"):

@@ -26,8 +26,8 @@ from likewise.models.ddm import BETA_OWN, GAMMA
 from likewise.models.document_vectors import Halves
 from likewise.models.fitting import FitJob, fit_model, read_config
 from likewise.models.halving import unrecognised, weight_of_words
+from likewise.models.kinds import STORED_WORDS
 from likewise.models.model import Model
-from likewise.models.stored import STORED_WORDS
 from likewise.models.topics import TopicModel
 from likewise.retrieve.documents import Whole
 from likewise.retrieve.models import TFIDF

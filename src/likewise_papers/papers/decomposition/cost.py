@@ -11,7 +11,7 @@ import numpy as np
 from likewise.collection.snapshot import Snapshot
 from likewise.like.methods import ByHalves, HalvesStage
 from likewise.models.bags import gather
-from likewise.models.stored import STORED_WORDS
+from likewise.models.kinds import STORED_WORDS
 from likewise.retrieve.question import Question, of_doc
 from likewise_papers.bench import Bench
 from likewise_papers.experiment import (

@@ -14,11 +14,11 @@ from likewise.compiled import Doubles
 from likewise.errors import UsageError
 from likewise.terms.catalogue import Stored
 from likewise.terms.graph import Graph
+from likewise.terms.kinds import GraphSettings
 from likewise.terms.nearness import Nearness
 from likewise.terms.nodes import DOCUMENT, SENTENCE
 from likewise.terms.predict import predict
 from likewise.terms.related import TermGraph
-from likewise.terms.stored import GraphSettings
 from likewise.terms.transforms import Resistance
 from likewise.terms.weights import weigh
 from likewise_papers.auc import difference, summarise

@@ -87,7 +87,7 @@ _LISTS = ("names", "left-out", "merged")
 _HEARD = {"keys": np.uint64, "bounds": np.int64, "nodes": np.int32, "sentences": np.int32}
 
 
-class Prepared(NamedTuple):
+class PreparedGraph(NamedTuple):
     """A graph by the usual weights, and the leading eigenvectors where a kernel goes by them."""
 
     graph: Graph
@@ -232,7 +232,7 @@ class PreparedKind(Kind):
             out.put("vectors", found.vectors, np.float64)
             out.note(rest=[*map(float, found.rest)])
 
-    def load(self, arrays: Arrays, about: Mapping[str, Any], inputs: Inputs) -> Prepared:
+    def load(self, arrays: Arrays, about: Mapping[str, Any], inputs: Inputs) -> PreparedGraph:
         """Give the graph, and the eigenvectors where there are some."""
         graph = Graph(arrays["bounds"], arrays["columns"], arrays["weights"], arrays["parts"])
         n, size = len(_root(inputs).nodes), len(graph.columns)
@@ -247,7 +247,7 @@ class PreparedKind(Kind):
             fit = leading.vectors.shape == (n, len(leading.values))
         if not fit:
             raise _damaged(inputs, "arrays kept ready that do not fit together")
-        return Prepared(graph, leading)
+        return PreparedGraph(graph, leading)
 
 
 GRAPH, PAIRS, PREPARED = GraphKind(), PairsKind(), PreparedKind()

@@ -3,8 +3,8 @@ import pytest
 
 import likewise as lw
 from likewise.errors import DamagedError, UsageError
+from likewise.models.kinds import find_model, load_model, models_for, store_model
 from likewise.models.model import LIKE
-from likewise.models.stored import find_model, load_model, models_for, store_model
 from likewise.models.topics import TopicModel
 
 MODELS = [

@@ -23,12 +23,12 @@ from likewise.derived.kind import Inputs
 from likewise.derived.store import derived_of
 from likewise.errors import DamagedError, UsageError
 from likewise.records import Document
-from likewise.terms import counting, stored
+from likewise.terms import counting, kinds
 from likewise.terms.catalogue import Stored, find_graph, open_counts, store_graph
 from likewise.terms.counting import read_counted
 from likewise.terms.extracting import extract_nodes, key_of
+from likewise.terms.kinds import GRAPH, PAIRS, GraphRoot, GraphSettings
 from likewise.terms.nodes import Filters, choose_nodes, read_names
-from likewise.terms.stored import GRAPH, PAIRS, GraphRoot, GraphSettings
 from likewise.text.analysis import Analyzer, encode
 
 from .counts_in_python import as_plain, by_terms, count, made_of, matches, same_bits
@@ -402,14 +402,14 @@ def test_a_merge_counts_only_what_lost_documents(folder, monkeypatch):
     add(folder, "alpha delta", "beta")
     delete(folder, "beta")
     counted = []
-    count = stored.count_segment
+    count = kinds.count_segment
 
     def watched(snapshot, root, segment, docs, **options):
         counted.append(docs.tolist())
         return count(snapshot, root, segment, docs, **options)
 
-    monkeypatch.setattr(stored, "count_segment", watched)
-    monkeypatch.setattr(stored, "write_pairs", None)
+    monkeypatch.setattr(kinds, "count_segment", watched)
+    monkeypatch.setattr(kinds, "write_pairs", None)
     graph = merge(folder)
     assert counted == [[5]]
     assert as_plain(graph.counted) == expected(graph)
