@@ -9,6 +9,7 @@ its own that it opens anew; those that it has left when it is killed are asked b
 from __future__ import annotations
 
 import gc
+import io
 import json
 import os
 import random
@@ -16,6 +17,7 @@ import shutil
 import signal
 import sys
 import traceback
+from contextlib import redirect_stderr, redirect_stdout
 from pathlib import Path
 
 import likewise as lw
@@ -133,6 +135,19 @@ def ask(folder, *, merge=True):
     return out
 
 
+def shown_plainly(folder):
+    """What commands say that load no compiled code."""
+    from likewise.app.cli import main
+
+    said = io.TextIOWrapper(io.BytesIO(), encoding="utf-8")
+    with redirect_stdout(said), redirect_stderr(said):
+        codes = [
+            main(["show", str(folder), "d0", how]) for how in ("--json", "--terms", "--sentences")
+        ]
+    said.flush()
+    return [codes, said.buffer.getvalue().decode()]
+
+
 def copy(whole, folder, request):
     """Link all files, but for the one that is damaged."""
     for path in whole.rglob("*"):
@@ -145,7 +160,10 @@ def copy(whole, folder, request):
     if request:
         damaged = folder / request["file"]
         data = bytearray(damaged.read_bytes())
-        data[request["at"]] ^= request["by"]
+        if "to" in request:
+            data[request["at"] : request["at"] + 9] = bytes([request["to"]] * 9)
+        else:
+            data[request["at"]] ^= request["by"]
         damaged.unlink()
         damaged.write_bytes(data)
 
@@ -191,8 +209,21 @@ def ask_all(whole, folder, flips):
         flips = flips[len(outcomes) :]
 
 
+def show_all(whole, folder):
+    """Show a document of damaged copies, in this process."""
+    for n, flip in enumerate(json.loads(sys.stdin.readline())):
+        damaged = folder / str(n)
+        copy(whole, damaged, flip)
+        print(json.dumps(told(lambda: shown_plainly(damaged))), flush=True)  # noqa: B023
+        shutil.rmtree(damaged)
+    print(json.dumps("numba" in sys.modules))
+
+
 def main():
-    whole, folder = map(Path, sys.argv[1:])
+    whole, folder = map(Path, sys.argv[1:3])
+    if sys.argv[3:] == ["plainly"]:
+        show_all(whole, folder)
+        return
     # Nothing here is about a loss of power.
     os.fsync = lambda handle: None
     copy(whole, folder, None)

@@ -165,3 +165,22 @@ def test_what_somebody_keeps_in_the_work_folder_stays(made):
     with Writer(made):
         assert inside(made) == ["mine", "other.lock"]
     assert (made / "work" / "mine" / "notes.txt").read_text() == "mine"
+
+
+def test_a_child_that_was_forked_meanwhile_does_not_keep_a_job(made):
+    job = Job(made)
+    (job.path / "plan.json").touch()
+    ours, its = os.pipe()
+    child = os.fork()
+    if not child:
+        os.close(its)
+        os.read(ours, 1)
+        os._exit(0)
+    os.close(ours)
+    try:
+        assert unfinished_jobs(made) == []
+        job.let_go()
+        assert unfinished_jobs(made) == [job.name]
+    finally:
+        os.close(its)
+        os.waitpid(child, 0)

@@ -59,6 +59,44 @@ def test_a_lock_goes_with_its_owner(tmp_path):
     WriteLock(tmp_path).release()
 
 
+def test_a_child_that_was_forked_meanwhile_does_not_keep_the_lock(tmp_path):
+    lock = WriteLock(tmp_path)
+    ours, its = os.pipe()
+    child = os.fork()
+    if not child:
+        os.close(its)
+        # What the child lets go of is not what its parent holds.
+        lock.release()
+        os.read(ours, 1)
+        os._exit(0)
+    os.close(ours)
+    try:
+        with pytest.raises(LockedError):
+            WriteLock(tmp_path)
+        lock.release()
+        WriteLock(tmp_path).release()
+    finally:
+        os.close(its)
+        os.waitpid(child, 0)
+
+
+def test_a_child_that_lives_on_does_not_keep_the_lock(tmp_path):
+    lock = WriteLock(tmp_path)
+    ours, its = os.pipe()
+    child = os.fork()
+    if not child:
+        os.close(its)
+        os.read(ours, 1)
+        os._exit(0)
+    os.close(ours)
+    try:
+        lock.release()
+        WriteLock(tmp_path).release()
+    finally:
+        os.close(its)
+        os.waitpid(child, 0)
+
+
 def test_a_full_disk_does_not_keep_the_lock(tmp_path, monkeypatch):
     """Deleting is what one does on a full disk: the number of the process can wait."""
 

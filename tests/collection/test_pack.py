@@ -249,6 +249,8 @@ def test_every_flipped_byte_is_found_or_harmless(tmp_path):
         else:
             # Headers and padding, which only other programs read.
             pack.check()
+            with pytest.raises(DamagedError, match=f"{path.name}: what lies around its arrays"):
+                pack.check_frame()
             assert all(same(pack[name], values) for name, values in arrays.items())
         path.unlink()
 

@@ -1,6 +1,8 @@
 from __future__ import annotations
 
+import sys
 from itertools import chain
+from unittest.mock import patch
 
 import numpy as np
 import pytest
@@ -80,6 +82,23 @@ def test_any_bytes_are_decoded_within_bounds(data, cuts):
         assert len(lengths) <= len(data)
 
 
+@given(st.binary(max_size=60))
+def test_plain_python_reads_any_bytes_as_compiled_code_does(data):
+    stream = np.frombuffer(data, np.uint8).copy()
+    records = Records(stream, np.array([0, len(data)], np.uint32), 100, "the file")
+    found = []
+    for leave_out in ([], ["numba"]):
+        with patch.dict(sys.modules):
+            for name in leave_out:
+                sys.modules.pop(name, None)
+            try:
+                told = [values.tolist() for values in records.counts(np.array([0]))]
+            except DamagedError as error:
+                told = str(error)
+            found.append([told, records.sentences(0).tolist()])
+    assert found[0] == found[1]
+
+
 @given(st.integers(0, 2**62), st.binary(max_size=3))
 def test_integers_are_read_never_past_the_end(value, after):
     data = bytearray()
@@ -111,3 +130,7 @@ def test_steps_that_lead_beyond_every_number():
     records = Records(stream, np.array([0, len(stream)], np.uint32), 100, "the file")
     with pytest.raises(DamagedError, match="beyond"):
         records.counts(np.array([0]))
+    with patch.dict(sys.modules):
+        sys.modules.pop("numba", None)
+        with pytest.raises(DamagedError, match="beyond"):
+            records.counts(np.array([0]))

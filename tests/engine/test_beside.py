@@ -5,10 +5,14 @@ from __future__ import annotations
 import gc
 import pickle
 import shutil
+import threading
+from dataclasses import replace as changed
 
 import pytest
 
 import likewise as lw
+from likewise.app.cli import main
+from likewise.collection.generations import new_id
 from likewise.collection.layout import MANIFESTS
 from likewise.collection.writer import Writer
 from likewise.errors import CollectionError, UsageError
@@ -153,3 +157,66 @@ def test_weights_of_a_model_that_was_fitted_again_meanwhile_are_not_stored(folde
         c.refresh()
         c.tune(judged, model="lsi")
         assert halves_of(c.snapshot, "lsi").weights.chosen == "learnt"
+
+
+def test_tuning_waits_for_another_writer(folder):
+    with lw.open(folder) as c:
+        judged, writer = c.judgements(same="theme"), Writer(folder)
+        waiting = threading.Timer(0.5, writer.close)
+        waiting.start()
+        c.tune(judged, model="lsi")
+        waiting.join()
+        assert halves_of(c.snapshot, "lsi").weights.chosen == "learnt"
+
+
+def test_a_model_of_a_role_or_type_that_is_not_known_is_left_alone(folder):
+    for about in ({"role": "rerank", "type": "cross"}, {"type": "cross"}):
+        with Writer(folder) as writer:
+            roots = {one.name: one for one in writer.manifest.artifacts if not one.inputs}
+            model = roots["klsa"]
+            later = changed(model, id=new_id(), name="later", about={**model.about, **about})
+            writer.put(later)
+        with lw.open(folder) as c:
+            c.add([made(f"more-{len(about)}", 7)], resources=ONE)
+            info = c.info()
+            assert {one["model"] for one in info["ageing"]} == {"lsi", "klsa"}
+            assert any(one["name"] == "later" for one in info["derived"])
+
+
+def said(capsys, folder):
+    """What `likewise info` prints, by the names of its lines."""
+    assert main(["info", str(folder)]) == 0
+    lines = capsys.readouterr().out.splitlines()[1:]
+    return {
+        name: [line[13:] for line in lines if line[2:12].strip() == name]
+        for name in ("held", "keeps")
+    }
+
+
+def test_info_tells_a_generation_that_is_read_from_one_that_was_left(folder, capsys, monkeypatch):
+    monkeypatch.setattr("likewise.collection.writer.sweep", lambda *a, **o: None)
+    with lw.open(folder) as reader:
+        with Writer(folder) as writer:
+            writer.delete(["d1"])
+        assert "still being read" in said(capsys, folder)["held"][0]
+        generation = reader.snapshot.manifest.generation
+    # As a writer leaves it that is killed after its commit.
+    told = lw.open(folder).info()["older_generations"]
+    assert told == [{"generation": generation, "in_use": False, "readers": []}]
+    assert said(capsys, folder)["held"] == [
+        f"generation {generation} is no longer needed and goes with the next change"
+    ]
+    monkeypatch.undo()
+    lw.open(folder).delete("d2")
+    assert said(capsys, folder)["held"] == []
+
+
+def test_info_says_what_is_kept_of_deleted_documents(folder, capsys):
+    with lw.open(folder) as c:
+        c.delete("d1")
+        c.merge(resources=ONE)
+    lsi, klsa, graph = said(capsys, folder)["keeps"]
+    assert "what it learnt of all documents that it was fitted on, deleted ones too" in lsi + klsa
+    assert graph == (
+        "graph: the words or names of all documents that it was made of, deleted ones too"
+    )

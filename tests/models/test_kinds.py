@@ -1,9 +1,13 @@
+import tracemalloc
+
 import numpy as np
 import pytest
 
 import likewise as lw
+from likewise.collection.pack import Pack, Packer
 from likewise.errors import DamagedError, UsageError
-from likewise.models.kinds import find_model, load_model, models_for, store_model
+from likewise.models.document_vectors import layout_of
+from likewise.models.kinds import VECTORS, find_model, load_model, models_for, store_model
 from likewise.models.model import LIKE
 from likewise.models.topics import TopicModel
 
@@ -219,3 +223,55 @@ def test_an_altered_file_of_a_model_is_named(collection):
 def test_what_cannot_be_fitted_is_said(collection, model, message):
     with pytest.raises(UsageError, match=message):
         collection.models.fit(model)
+
+
+class Joined:
+    """The inputs of a join: a model whose vectors have so many coordinates."""
+
+    name = "model"
+
+    def __init__(self, width):
+        self.derived = self
+        self.layout = layout_of(width)
+
+    def root(self, kind, name):
+        return self
+
+
+def test_vectors_are_joined_a_few_at_a_time(tmp_path, monkeypatch):
+    n, width, words = 40_000, 200, 40
+    rng = np.random.default_rng(1)
+    parts = []
+    for i in range(2):
+        out = Packer(tmp_path / f"{i}.npz")
+        sizes = rng.integers(0, words, n)
+        for name, values in {
+            "codes": rng.integers(-99, 99, (n, width)),
+            "scales": rng.random(n),
+            "shares": rng.random((n, 2)),
+            "words.sizes": sizes,
+            "words.terms": rng.integers(0, 9999, sizes.sum()),
+            "words.weights": rng.integers(0, 99, sizes.sum()),
+            "words.scales": rng.random(n),
+        }.items():
+            out.put(name, values, layout_of(width)[name][0])
+        parts.append(Pack(out.path, out.close()))
+    rows = [np.arange(n), np.flatnonzero(rng.random(n) < 0.5)]
+    monkeypatch.setattr("likewise.models.kinds._DOCS_AT_ONCE", 256)
+    out = Packer(tmp_path / "joined.npz")
+    tracemalloc.start()
+    VECTORS.join(parts, rows, Joined(width), out)
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    joined = Pack(out.path, out.close())
+    assert peak < joined.size / 2
+    for name in ("codes", "scales", "shares", "words.sizes", "words.scales"):
+        wanted = [part[name][kept] for part, kept in zip(parts, rows, strict=True)]
+        assert np.array_equal(joined[name], np.concatenate(wanted))
+        assert joined[name].dtype == parts[0][name].dtype
+    for name in ("words.terms", "words.weights"):
+        wanted = [
+            part[name][np.repeat(np.isin(np.arange(n), kept), part["words.sizes"])]
+            for part, kept in zip(parts, rows, strict=True)
+        ]
+        assert np.array_equal(joined[name], np.concatenate(wanted))

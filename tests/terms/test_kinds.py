@@ -497,6 +497,20 @@ def test_what_was_deleted_while_a_graph_was_made(folder, monkeypatch):
     assert graph.counted.n_docs == 3
 
 
+def test_what_was_replaced_while_a_graph_was_made(folder):
+    """Its id is still there; its text is not."""
+    snapshot = open_snapshot(folder)
+    nodes = extract_nodes(snapshot, extract)
+    with Writer(folder, keep_up) as writer:
+        writer.add([Document("0", text="alpha anew")], replace=True, resources=ONE)
+        writer.merge(resources=ONE)
+    store_graph(snapshot, nodes)
+    graph = open_counts(open_snapshot(folder))
+    keys = graph.nodes.heard.keys.tolist()
+    assert key_of(encode(TEXTS[0])) not in keys
+    assert {key_of(encode(text)) for text in TEXTS[1:]} == {*keys}
+
+
 # What goes wrong
 
 

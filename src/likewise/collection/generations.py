@@ -250,14 +250,17 @@ def newest_manifest(folder: Path) -> int:
     return max((_generation_of(path) or 0 for path in _inside(folder / MANIFESTS)), default=0)
 
 
-def older_generations(folder: Path) -> list[tuple[int, list[int]]]:
-    """List the generations before the newest that are still there, and who reads them."""
+def older_generations(folder: Path) -> list[tuple[int, list[int] | None]]:
+    """List the generations before the newest that are still there, and who reads them.
+
+    None for one that nobody reads: a writer was killed before its sweep.
+    """
     newest = read_pointer(folder).generation
-    found = []
+    found: list[tuple[int, list[int] | None]] = []
     for path in _inside(folder / MANIFESTS):
         number = _generation_of(path)
         if number is not None and number < newest:
-            found.append((number, holders(path)))
+            found.append((number, holders(path) if _is_held(path) else None))
     return found
 
 
@@ -265,6 +268,19 @@ def unfinished_jobs(folder: Path) -> list[str]:
     """List the jobs that were broken off and can be resumed."""
     jobs = [path for path in _inside(folder / WORK) if JOB.fullmatch(path.name)]
     return [job.name for job in jobs if (job / PLAN).exists() and not _is_live(job)]
+
+
+def _is_held(path: Path) -> bool:
+    """Tell whether somebody holds a file, or that cannot be told."""
+    try:
+        handle = hold(path, shared=False)
+    except FileNotFoundError:
+        return False
+    except (NoLocks, OSError):
+        return True
+    if handle is not None:
+        os.close(handle)
+    return handle is None
 
 
 def _is_live(inside: Path) -> bool:

@@ -13,7 +13,7 @@ from typing import Self
 
 from likewise.collection.generations import new_id
 from likewise.collection.layout import WORK
-from likewise.collection.locks import NoLocks, hold
+from likewise.collection.locks import NoLocks, hold, unlock
 from likewise.collection.pack import Packer
 from likewise.errors import LockedError
 
@@ -27,7 +27,7 @@ class Job:
         self.name = name or new_id()
         self.path = folder / WORK / self.name
         self._lock = self.path.with_name(f"{self.name}.lock")
-        self._let_go = weakref.finalize(self, _close, _hold(self._lock, self.name))
+        self._let_go = weakref.finalize(self, _close, _hold(self._lock, self.name), os.getpid())
         try:
             self.path.mkdir(exist_ok=bool(name))
         except BaseException:
@@ -80,6 +80,6 @@ def _hold(lock: Path, name: str) -> int | None:
     raise LockedError(f"{lock.parent}: job {name} is being run by another process")
 
 
-def _close(handle: int | None) -> None:
+def _close(handle: int | None, owner: int) -> None:
     if handle is not None:
-        os.close(handle)
+        unlock(handle, owner)

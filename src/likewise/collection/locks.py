@@ -80,6 +80,17 @@ def _lock(handle: int, path: Path, *, shared: bool) -> bool:
     return True
 
 
+def unlock(handle: int, owner: int) -> None:
+    """Let go of an exclusive lock, in the process that took it for its children as well.
+
+    A child that was forked has the same open file: closing it here alone would leave it locked.
+    """
+    if os.getpid() == owner:
+        with suppress(OSError):
+            fcntl.flock(handle, fcntl.LOCK_UN)
+    os.close(handle)
+
+
 class WriteLock:
     """The right to change a collection, held until released, collected, or the process ends."""
 
@@ -93,7 +104,7 @@ class WriteLock:
             raise LockedError(
                 f"{folder} is being written by another process (pid {holder}); wait for it to end"
             )
-        self._let_go = weakref.finalize(self, os.close, held)
+        self._let_go = weakref.finalize(self, unlock, held, os.getpid())
         # For the message to others only: a full disk must not keep anybody from deleting.
         with suppress(OSError):
             os.ftruncate(held, 0)

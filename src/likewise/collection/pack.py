@@ -56,11 +56,16 @@ _READ_AT_ONCE = 1 << 17
 
 
 class PackEntry(NamedTuple):
-    """What a manifest knows of a pack: its file, size, and where its table of contents is."""
+    """What a manifest knows of a pack: its file, size, and where its table of contents is.
+
+    `frame` is the checksum of all that lies around the arrays: the headers of a zip file and of
+    its members, which other programs read.
+    """
 
     file: str
     size: int
     toc: tuple[int, int, int]
+    frame: int | None = None
 
 
 class Arrays(Protocol):
@@ -222,9 +227,10 @@ class Packer:
             self._zip.close()
             sync(self._file)
             size = self._file.tell()
+            frame = _frame_crc(self._file.fileno(), self._arrays.values(), size)
         finally:
             self.abandon()
-        return PackEntry(self.path.name, size, (offset, len(toc), zlib.crc32(toc)))
+        return PackEntry(self.path.name, size, (offset, len(toc), zlib.crc32(toc)), frame)
 
     def abandon(self) -> None:
         """Close without finishing, whatever a full disk says to the last bytes."""
@@ -299,6 +305,7 @@ class Pack:
     def __init__(self, path: Path, entry: PackEntry, opened: Any = None) -> None:
         self.path = path
         self.size = entry.size
+        self._frame = entry.frame
         offset, length, crc = entry.toc
         with nullcontext(opened) if opened else open_whole(path, entry.size) as file:
             toc = os.pread(file.fileno(), length, offset)
@@ -364,6 +371,13 @@ class Pack:
         """Read every array and raise if one was altered."""
         for name in self._arrays:
             self._check(name)
+
+    def check_frame(self) -> None:
+        """Raise if what lies around the arrays was altered, which only other programs read."""
+        with open_whole(self.path, self.size) as file:
+            found = _frame_crc(file.fileno(), self._arrays.values(), self.size)
+        if self._frame not in (None, found):
+            raise self._damaged("what lies around its arrays was altered (checksum)")
 
     def _view(self, name: str) -> NDArray[Any]:
         try:
@@ -500,6 +514,15 @@ def require(arrays: Arrays, what: str, **shapes: tuple[int, ...]) -> None:
         fits = found is not None and len(found) == len(shape)
         if not fits or any(n not in (-1, m) for n, m in zip(shape, found or (), strict=False)):
             raise DamagedError(f"{what}: {name} is shaped {found}, not {shape}; {REMEDY}")
+
+
+def _frame_crc(handle: int, arrays: Iterable[list[Any]], size: int) -> int:
+    """Give the checksum of all bytes of a pack that are not those of its arrays."""
+    crc = at = 0
+    for dtype, shape, offset, _ in sorted(arrays, key=lambda array: array[2]):
+        crc = zlib.crc32(os.pread(handle, offset - at, at), crc)
+        at = offset + np.dtype(dtype).itemsize * math.prod(shape)
+    return zlib.crc32(os.pread(handle, size - at, at), crc)
 
 
 def _npy_header(dtype: np.dtype[Any], shape: tuple[int, ...]) -> bytes:

@@ -47,9 +47,10 @@ class Records(NamedTuple):
             read = [self._read(int(doc)) for doc in docs]
             sizes = [len(terms) for terms, _, _ in read]
             bounds = np.cumsum([0, *sizes], dtype=np.int64)
-            terms = np.array([term for one in read for term in one[0]], np.int32)
-            counts = np.array([count for one in read for count in one[1]], np.int32)
-            is_whole = bool((terms.astype(np.uint32) < self.n_terms).all())
+            found = [term for one in read for term in one[0]]
+            is_whole = all(term < self.n_terms for term in found)
+            terms = np.array(found if is_whole else [], np.int32)
+            counts = _as_ids([count for one in read for count in one[1]])
         else:
             bounds, terms, counts, is_whole = decode(self.stream, self.offsets, docs, self.n_terms)
         if not is_whole:
@@ -87,6 +88,11 @@ class Records(NamedTuple):
         return terms, counts, [next(numbers, 0) for _ in range(n_sentences)]
 
 
+def _as_ids(numbers: list[int]) -> Ids:
+    """Cut numbers to 32 bits, as the compiled code does with those of a damaged record."""
+    return np.array(numbers, np.uint64).astype(np.uint32).view(np.int32)
+
+
 def _integers(data: bytes) -> Iterator[int]:
     value = shift = 0
     for byte in data:
@@ -95,6 +101,8 @@ def _integers(data: bytes) -> Iterator[int]:
         if byte < 128 or shift == 63:
             yield value
             value = shift = 0
+    if shift:
+        yield value
 
 
 @kernel

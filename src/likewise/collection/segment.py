@@ -55,6 +55,11 @@ class Segment:
     # What it holds
 
     @property
+    def all_packs(self) -> list[Pack]:
+        """The files of its arrays, with that of deleted documents."""
+        return [*self.packs, *([self._deleted_pack] if self._deleted_pack else [])]
+
+    @property
     def name(self) -> str:
         """The file of its arrays, for messages."""
         return str(self.packs[0].path)
@@ -150,19 +155,17 @@ class Segment:
         held = self.postings
         asked = terms.astype(np.int64, copy=False)
         doc_freqs, term_freqs = count_terms(asked, held.terms, held.heads)
-        if len(self._deleted_terms):
-            rows = find_rows(self._deleted_terms, terms)
-            doc_freqs -= np.where(rows >= 0, self._deleted_counts[0][rows], 0)
-            term_freqs -= np.where(rows >= 0, self._deleted_counts[1][rows], 0)
+        if len(self.deleted_terms):
+            rows = find_rows(self.deleted_terms, terms)
+            doc_freqs -= np.where(rows >= 0, self.deleted_counts[0][rows], 0)
+            term_freqs -= np.where(rows >= 0, self.deleted_counts[1][rows], 0)
         return doc_freqs, term_freqs
 
     def check(self) -> None:
-        """Read every file and raise if one was altered."""
+        """Read all that is stored and raise if something was altered."""
         check_content(self.documents_path, self._documents_seal)
-        for pack in self.packs:
+        for pack in self.all_packs:
             pack.check()
-        if self._deleted_pack is not None:
-            self._deleted_pack.check()
 
     def _of_docs(self, array: str, more: int = 0) -> Any:
         """Give an array that has a number for each document."""
@@ -179,16 +182,17 @@ class Segment:
         self.mask: Bools = np.zeros(max(-(-self.n_docs // BLOCK), 1) * BLOCK, np.bool_)
         self.mask[: self.n_docs] = True
         self.deleted: Ints = np.empty(0, np.int64)
-        self._deleted_terms: Offsets = np.empty(0, np.uint32)
-        self._deleted_counts: tuple[Ints, Ints] = (self.deleted, self.deleted)
+        # Their terms, and how many documents and occurrences of each were deleted.
+        self.deleted_terms: Offsets = np.empty(0, np.uint32)
+        self.deleted_counts: tuple[Ints, Ints] = (self.deleted, self.deleted)
         pack = self._deleted_pack
         if pack is not None:
             self.deleted = pack["docs"].astype(np.int64)
             if self.deleted.max(initial=-1) >= self.n_docs:
                 raise DamagedError(f"{pack.path}: deleted documents never there; {REMEDY}")
             self.mask[self.deleted] = False
-            self._deleted_terms = pack["terms"].copy()
-            self._deleted_counts = pack["doc-freqs"].copy(), pack["term-freqs"].copy()
+            self.deleted_terms = pack["terms"].copy()
+            self.deleted_counts = pack["doc-freqs"].copy(), pack["term-freqs"].copy()
 
     @property
     def live(self) -> Bools:

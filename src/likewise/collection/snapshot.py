@@ -288,11 +288,13 @@ class Snapshot:
 
     def check(self) -> None:
         """Read every file and raise if one was altered."""
+        derived = [self.pack(one.pack) for one in self.manifest.artifacts if one.pack is not None]
         for segment in self.segments:
             segment.check()
-        for artifact in self.manifest.artifacts:
-            if artifact.pack is not None:
-                self.pack(artifact.pack).check()
+        for pack in derived:
+            pack.check()
+        for pack in (*derived, *(pack for segment in self.segments for pack in segment.all_packs)):
+            pack.check_frame()
 
     @property
     def n_bytes(self) -> int:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from dataclasses import replace as changed
 from typing import Any
 
@@ -14,8 +15,10 @@ from likewise.collection.generations import new_id
 from likewise.collection.job import Job
 from likewise.collection.manifest import Artifact
 from likewise.collection.pack import Output, Pack
+from likewise.collection.segment import Segment
 from likewise.collection.snapshot import Snapshot
 from likewise.collection.writer import Change, Writer, valid_artifacts
+from likewise.compiled import Ints
 from likewise.derived.kind import Inputs, Kind, Progress, Scope
 from likewise.derived.store import Derived, Key, derived_of, kind_of, kinds_of
 from likewise.errors import CollectionError, StorageError
@@ -35,7 +38,7 @@ def keep_up(change: Change) -> list[Artifact]:
     before = derived_of(change.before)
     artifacts = list(change.after.manifest.artifacts)
     roots = [one for one in artifacts if _is_root(one)]
-    gone = _gone(change) if roots else []
+    gone = _gone(change)
     for root in roots:
         if not _is_whole(root, after, checked=bool(gone)):
             continue
@@ -234,13 +237,35 @@ def _segments(snapshot: Snapshot) -> list[str]:
     return [entry.id for entry in snapshot.manifest.segments]
 
 
-def _forget(root: Artifact, gone: Sequence[Document], derived: Derived, job: Job) -> Artifact:
+@dataclass(frozen=True)
+class _Gone:
+    """Documents that are no longer there, by segment; their texts are read one after the other."""
+
+    parts: list[tuple[Segment, Ints]]
+
+    def __bool__(self) -> bool:
+        return any(len(docs) for _, docs in self.parts)
+
+    def __iter__(self) -> Iterator[Document]:
+        for segment, docs in self.parts:
+            for doc in docs.tolist():
+                yield segment.documents[doc]
+
+    def unless_replaced(self, snapshot: Snapshot) -> _Gone:
+        """Give those whose ids a snapshot does not have."""
+        left = []
+        for segment, docs in self.parts:
+            ids = [doc_id.decode() for doc_id in segment.ids.take(docs).all()]
+            left.append((segment, docs[snapshot.find_docs(ids) < 0]))
+        return _Gone(left)
+
+
+def _forget(root: Artifact, gone: _Gone, derived: Derived, job: Job) -> Artifact:
     """Give a root without what it keeps of documents that are gone; its identity stays."""
     kind = kind_of(root.kind)
     assert kind is not None
     if not kind.keeps_texts:
-        numbers = derived.snapshot.find_docs([document.id for document in gone])
-        gone = [one for one, doc in zip(gone, numbers, strict=True) if doc < 0]
+        gone = gone.unless_replaced(derived.snapshot)
     if not gone:
         return root
     inputs = Inputs(derived, root.name)
@@ -251,27 +276,23 @@ def _forget(root: Artifact, gone: Sequence[Document], derived: Derived, job: Job
     return changed(root, pack=made.pack)
 
 
-def _gone(change: Change) -> list[Document]:
-    """List the deleted documents that a merge leaves behind."""
+def _gone(change: Change) -> _Gone:
+    """Give the deleted documents that a merge leaves behind."""
     merged = {parent for parents in change.merged.values() for parent in parents}
-    return [
-        segment.documents[doc]
-        for segment in change.before.segments
-        if segment.entry.id in merged
-        for doc in np.sort(segment.deleted).tolist()
-    ]
+    chosen = (segment for segment in change.before.segments if segment.entry.id in merged)
+    return _Gone([(segment, np.sort(segment.deleted)) for segment in chosen])
 
 
-def _gone_between(before: Snapshot, after: Snapshot) -> list[Document]:
-    """List the documents of one snapshot whose ids another does not have any more."""
-    if before.manifest.segments == after.manifest.segments:
-        return []
+def _gone_between(before: Snapshot, after: Snapshot) -> _Gone:
+    """Give the documents of one snapshot that another may not have any more.
+
+    Those of segments that were merged meanwhile are among them: whoever keeps something of texts or
+    of ids looks whether these are still there.
+    """
     now = {segment.entry.id: segment for segment in after.segments}
     found = []
     for segment in before.segments:
         later = now.get(segment.entry.id)
         docs = np.flatnonzero(segment.live & ~later.live if later else segment.live)
-        ids = [doc_id.decode() for doc_id in segment.ids.take(docs).all()]
-        lost = docs[after.find_docs(ids) < 0]
-        found += [segment.documents[doc] for doc in lost.tolist()]
-    return found
+        found.append((segment, docs))
+    return _Gone(found)

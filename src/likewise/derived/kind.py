@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 from typing import TYPE_CHECKING, Any, ClassVar
@@ -95,7 +95,7 @@ class Kind:
         """
         return False
 
-    def forget(self, root: Any, gone: Sequence[Document], inputs: Inputs) -> Any | None:
+    def forget(self, root: Any, gone: Iterable[Document], inputs: Inputs) -> Any | None:
         """Give a root without what it keeps of documents that are gone; None where nothing is.
 
         `inputs` has the documents that are there now.

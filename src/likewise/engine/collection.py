@@ -296,7 +296,7 @@ class Collection:
 
         learnt, points, name, id = self._learn(qrels, model)
         if store:
-            with Writer(self.folder) as writer:
+            with Writer(self.folder, wait=True) as writer:
                 weights = asdict(Weights(points, learnt.chosen, "learnt"))
                 artifact = find_model(writer.snapshot, name)
                 if artifact.id != id:

@@ -44,7 +44,7 @@ def describe(s: Snapshot, drift: Sequence[Ageing]) -> dict[str, Any]:
         "analysis": s.analysis.to_json(),
         "leases": s.lease.held and is_local(s.folder),
         "older_generations": [
-            {"generation": generation, "readers": readers}
+            {"generation": generation, "in_use": readers is not None, "readers": readers or []}
             for generation, readers in older_generations(s.folder)
         ],
         "unfinished": unfinished_jobs(s.folder),
@@ -66,5 +66,5 @@ def _kept_of_documents(roots: Iterable[Artifact]) -> list[str]:
         if root.kind == "model":
             said.append(f"{root.name}: what it learnt of all documents that it was fitted on")
         elif root.kind == "graph":
-            said.append(f"{root.name}: its nodes")
+            said.append(f"{root.name}: the words or names of all documents that it was made of")
     return said

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from likewise import registry
 from likewise.engine.fitting import fit_stored
 from likewise.engine.state import State, of_one_state
 from likewise.errors import UnknownModel, UsageError
@@ -148,7 +149,9 @@ class Models(Mapping[str, Any]):
         """Tell how models know the documents that were added after they were fitted."""
         snapshot = self._state.snapshot
         found = [one for one in snapshot.manifest.artifacts if one.kind == "model"]
-        models = sorted(found, key=lambda artifact: ROLES.index(artifact.about["role"]))
+        # A later likewise may know other roles and types: what has them is left alone.
+        found = [one for one in found if one.about.get("type") in registry.MODELS]
+        models = [one for role in ROLES for one in found if one.about.get("role") == role]
         if not models:
             return []
         from likewise.like.ageing import ageing

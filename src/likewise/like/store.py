@@ -62,20 +62,16 @@ class StoredHalves:
 
     def point(self, doc: int) -> Floats:
         """Give the compact half of a document."""
-        bases = self.collection.bases
-        i = int(np.searchsorted(bases, doc, "right")) - 1
-        row = slice(doc - int(bases[i]), doc - int(bases[i]) + 1)
-        points = self.segments[i].points
-        found: Floats = decode(Coded(points.codes[row], points.scales[row]))[0]
+        i, row = self.collection.locate(doc)
+        codes, scales = self.segments[i].points
+        found: Floats = decode(Coded(codes[row : row + 1], scales[row : row + 1]))[0]
         return found
 
     def coordinates(self, docs: Ints) -> Floats:
         """Give documents as the model has them: shares of topics, projections or directions."""
         out = np.empty((len(docs), self.model.width), np.float32)
-        owners = np.searchsorted(self.collection.bases, docs, "right") - 1
-        for i in np.unique(owners).tolist():
-            places = np.flatnonzero(owners == i)
-            rows, (points, shares, *_) = docs[places] - self.collection.bases[i], self.segments[i]
+        for i, places, rows in self.collection.by_segment(docs):
+            points, shares, *_ = self.segments[i]
             vectors = decode(Coded(points.codes[rows], points.scales[rows]))
             out[places] = self.model.coordinates(vectors, shares[rows])
         return out

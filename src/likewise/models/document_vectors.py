@@ -69,30 +69,12 @@ def as_halves(triples: Triples, vectors: Floats) -> Halves:
     )
 
 
-def put_together(parts: list[Halves]) -> Halves:
-    """Make one of the halves of several lots of documents."""
-    if len(parts) == 1:
-        return parts[0]
-    sizes = np.concatenate([np.diff(part.bounds.astype(np.int64)) for part in parts])
-    return Halves(
-        Coded(
-            np.concatenate([part.points.codes for part in parts]),
-            np.concatenate([part.points.scales for part in parts]),
-        ),
-        np.concatenate([part.shares for part in parts]),
-        np.concatenate([[0], np.cumsum(sizes)]).astype(np.uint32),
-        np.concatenate([part.terms for part in parts]),
-        np.concatenate([part.weights for part in parts]),
-        np.concatenate([part.word_scales for part in parts]),
-    )
-
-
 def take(halves: Halves, rows: Ints) -> Halves:
     """Give the halves of some documents."""
-    starts = halves.bounds.astype(np.int64)
-    sizes = np.diff(starts)[rows]
+    starts = halves.bounds[rows].astype(np.int64)
+    sizes = halves.bounds[rows + 1].astype(np.int64) - starts
     bounds = np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64)
-    places = np.arange(bounds[-1]) + np.repeat(starts[rows] - bounds[:-1], sizes.tolist())
+    places = np.arange(bounds[-1]) + np.repeat(starts - bounds[:-1], sizes)
     return Halves(
         Coded(halves.points.codes[rows], halves.points.scales[rows]),
         halves.shares[rows],

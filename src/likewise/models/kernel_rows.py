@@ -62,13 +62,10 @@ class StoredRows:
 
     def of(self, docs: Ints) -> Floats:
         """Give the rows of documents, as they are kept."""
-        bases, out = self.collection.bases, np.empty((len(docs), self.space.width), np.float32)
-        owners = np.searchsorted(bases, docs, "right") - 1
-        for i in np.unique(owners).tolist():
-            mine = np.flatnonzero(owners == i)
+        out = np.empty((len(docs), self.space.width), np.float32)
+        for i, places, rows in self.collection.by_segment(docs):
             codes, scales = self.segments[i]
-            local = docs[mine] - bases[i]
-            out[mine] = decode(Coded(codes[local], scales[local]))
+            out[places] = decode(Coded(codes[rows], scales[rows]))
         return out
 
     def _segment(self, i: int) -> Coded:

@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from contextlib import ExitStack
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeAlias
 
-import numpy as np
+from numpy.typing import NDArray
 
 from likewise import registry
 from likewise.collection.files import storage_errors
 from likewise.collection.job import Job
 from likewise.collection.manifest import Artifact, Manifest
-from likewise.collection.pack import Arrays, Output, require
+from likewise.collection.pack import Arrays, Output, Stream, require
 from likewise.collection.snapshot import Snapshot
 from likewise.collection.writer import Writer
 from likewise.compiled import Ints
@@ -24,7 +24,6 @@ from likewise.errors import FormatError, UsageError
 from likewise.models.document_vectors import (
     Halves,
     from_arrays,
-    put_together,
     take,
     to_arrays,
 )
@@ -63,7 +62,7 @@ class ModelKind(Kind):
             )
         return registry.look_up(registry.MODELS, about["type"]).load(inputs.name, arrays, about)
 
-    def forget(self, root: Model, gone: Sequence[Document], inputs: Inputs) -> Model | None:
+    def forget(self, root: Model, gone: Iterable[Document], inputs: Inputs) -> Model | None:
         """Leave out the vectors that the user gave for documents that are gone."""
         return root.without(gone)
 
@@ -97,18 +96,12 @@ class VectorsKind(Kind):
     ) -> bool:
         """Take the rows that are left, one part after the other."""
         model: Model = inputs.derived.root("model", inputs.name)
-        width = model.layout["codes"][1]
-        if "words.sizes" not in model.layout:
-            for name in model.layout:
-                pieces = [part[name][kept] for part, kept in zip(parts, rows, strict=True)]
-                out.put(name, np.concatenate(pieces))
-            return True
-        taken = [
-            take(from_arrays(part, len(part["scales"]), width, "a part"), kept)
-            for part, kept in zip(parts, rows, strict=True)
-        ]
-        for name, values in to_arrays(put_together(taken)).items():
-            out.put(name, values, model.layout[name][0])
+        with _streams(model, out) as streams:
+            for part, kept in zip(parts, rows, strict=True):
+                taking = _taking(part, model)
+                for start in range(0, len(kept), _DOCS_AT_ONCE):
+                    for name, values in taking(kept[start : start + _DOCS_AT_ONCE]).items():
+                        streams[name].append(values)
         return True
 
 
@@ -151,11 +144,7 @@ def encode_documents(
     progress: Progress | None = None,
 ) -> None:
     """Put what a model says of documents, some thousands at a time."""
-    with ExitStack() as stack:
-        streams = {
-            name: stack.enter_context(out.stream(name, dtype, width))
-            for name, (dtype, width) in model.layout.items()
-        }
+    with _streams(model, out) as streams:
         # A segment of no documents has vectors of none.
         for start in range(0, max(len(docs), 1), _DOCS_AT_ONCE):
             some = docs[start : start + _DOCS_AT_ONCE]
@@ -164,6 +153,24 @@ def encode_documents(
                 streams[name].append(values)
             if progress is not None:
                 progress(len(some))
+
+
+@contextmanager
+def _streams(model: Model, out: Output) -> Iterator[dict[str, Stream]]:
+    """Begin the arrays of a model's vectors."""
+    with ExitStack() as stack:
+        yield {
+            name: stack.enter_context(out.stream(name, dtype, width))
+            for name, (dtype, width) in model.layout.items()
+        }
+
+
+def _taking(part: Arrays, model: Model) -> Callable[[Ints], dict[str, NDArray[Any]]]:
+    """Give what takes rows of stored vectors, as they are stored."""
+    if "words.sizes" not in model.layout:
+        return lambda rows: {name: part[name][rows] for name in model.layout}
+    halves = from_arrays(part, len(part["scales"]), model.layout["codes"][1], "a part")
+    return lambda rows: to_arrays(take(halves, rows))
 
 
 def coded_of(vectors: Halves | Coded) -> Coded:

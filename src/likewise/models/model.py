@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar, NoReturn
 
@@ -94,7 +94,7 @@ class Model(ABC):
     def load(cls, name: str, arrays: Arrays, about: Mapping[str, Any]) -> Model:
         """Give it as it was stored."""
 
-    def without(self, documents: Sequence[Document]) -> Model | None:
+    def without(self, documents: Iterable[Document]) -> Model | None:
         """Give the model without what it keeps of documents; None where that is nothing."""
         return None
 

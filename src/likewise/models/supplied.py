@@ -9,7 +9,7 @@ are the words of its own. A text without a vector is given the one that its word
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import Executor
 from dataclasses import asdict, dataclass, field, replace
 from typing import TYPE_CHECKING, Any, ClassVar
@@ -201,7 +201,7 @@ class SuppliedModel(Model):
         """Give vectors as they are stored: these are directions."""
         return vectors
 
-    def without(self, documents: Sequence[Document]) -> SuppliedModel | None:
+    def without(self, documents: Iterable[Document]) -> SuppliedModel | None:
         """Give the model without the vectors that it keeps of documents; None where it has none."""
         left = self.kept.without([document.id for document in documents])
         return None if left is None else replace(self, kept=left)

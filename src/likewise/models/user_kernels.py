@@ -10,7 +10,7 @@ fitted again.
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from dataclasses import field as filled
 from functools import cached_property
@@ -118,7 +118,7 @@ class GivenSpace(Model):
         """Give what is stored of documents: their rows."""
         return encode(self.document_rows(collection, docs))._asdict()
 
-    def without(self, documents: Sequence[Document]) -> GivenSpace | None:
+    def without(self, documents: Iterable[Document]) -> GivenSpace | None:
         """Give the model without the rows that it keeps of documents; None where it has none."""
         left = self.kept.without([key_of(document) for document in documents])
         return None if left is None else replace(self, kept=left)

@@ -7,7 +7,7 @@ stored. Those of a segment are of all its documents: what deleted ones count for
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -133,7 +133,7 @@ class GraphKind(Kind):
         )
         return GraphRoot(nodes, settings)
 
-    def forget(self, root: GraphRoot, gone: Sequence[Document], inputs: Inputs) -> GraphRoot | None:
+    def forget(self, root: GraphRoot, gone: Iterable[Document], inputs: Inputs) -> GraphRoot | None:
         """Leave out what was heard in texts that no document has any more."""
         if root.nodes.heard is None:
             return None

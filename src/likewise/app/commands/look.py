@@ -71,6 +71,8 @@ def _info(options: argparse.Namespace) -> None:
         if not one["known"]
     ]
     rows += [("held", one) for one in _held(info)]
+    # Whoever deletes something in confidence has to know, after a merge as well.
+    rows += [("keeps", f"{one}, deleted ones too") for one in info["keeps"]]
     rows += [("ageing", f"{one}{'; fit it again' * one.aged}") for one in collection.models.drift()]
     if options.check:
         rows.append(("checked", "every file is as it was written"))
@@ -90,10 +92,9 @@ def _held(info: dict[str, Any]) -> list[str]:
     """Say what is still on disk and no longer of the collection."""
     said = []
     for one in info["older_generations"] if info["leases"] else ():
-        # Not every system tells who reads.
-        pids = ", ".join(map(str, one["readers"]))
-        now = f"is still being read (pid {pids}) and" if pids else "is no longer needed and"
-        said.append(f"generation {one['generation']} {now} goes with the next change")
+        pids = f" (pid {', '.join(map(str, one['readers']))})" if one["readers"] else ""
+        now = f"is still being read{pids}" if one["in_use"] else "is no longer needed"
+        said.append(f"generation {one['generation']} {now} and goes with the next change")
     if not info["leases"]:
         said.append("no leases here: old states stay until `likewise clean` removes them")
     said += [
