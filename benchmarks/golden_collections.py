@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from functools import cache, partial
 from hashlib import blake2b
-from inspect import signature
 from itertools import pairwise
 from pathlib import Path
 from typing import NamedTuple
@@ -16,9 +15,6 @@ import likewise as lw
 
 ONE = lw.Resources(threads=1)
 N_IDS = 12
-# The model fitted last answers, which in the pinned commit it does unasked.
-_ASKED = "default" in signature(lw.Collection.fit).parameters
-CHANGED: dict[str, bool] = {"default": True} if _ASKED else {}
 # With 50 topics or fewer, kernels that were compiled to sum in different orders gave the same bits:
 # so few topics, or dimensions, would hide it.
 N_TOPICS, N_DIMENSIONS = 100, 96
@@ -89,8 +85,9 @@ def cran(data: Path, folder: Path) -> Built:
     """Every kind of model, kernel model and term graph."""
     collection = lw.index(_numbered(data / "cran", vector=True), to=folder, resources=ONE)
     for model in (f"ddm(topics={N_TOPICS},sweeps=30)", f"lda(topics={N_TOPICS},sweeps=30)"):
-        collection.models.fit(model, threads=1, **CHANGED)
-    collection.models.fit(vectors="vector", threads=1, **CHANGED)
+        # The model fitted last answers, which in the pinned commit it does unasked.
+        collection.models.fit(model, threads=1, default=True)
+    collection.models.fit(vectors="vector", threads=1, default=True)
     for kernel in ("cosine", "ql", "inner"):
         collection.models.fit(f"klsa(kernel={kernel})", name=kernel, threads=1)
     collection.models.fit("klsa", vectors="vector", name="features", threads=1)
@@ -109,8 +106,8 @@ def cran_parts(data: Path, folder: Path, *, merged: bool = False) -> Built:
     for i, part in enumerate(others):
         collection.add(part, resources=ONE)
         if i == 0:
-            collection.models.fit(f"ddm(topics={N_TOPICS},sweeps=30)", threads=1, **CHANGED)
-            collection.models.fit(vectors="vector", threads=1, **CHANGED)
+            collection.models.fit(f"ddm(topics={N_TOPICS},sweeps=30)", threads=1, default=True)
+            collection.models.fit(vectors="vector", threads=1, default=True)
             collection.terms.make_graph(threads=1)
         collection.delete([document.id for document in part[3::7]])
     # Some of these come back, with the text of another document.
@@ -130,9 +127,9 @@ def cisi(data: Path, folder: Path) -> Built:
     two = lw.Resources(threads=2)
     collection = lw.index(_numbered(data / "cisi"), to=folder, resources=two)
     collection.models.fit(
-        f"ddm(topics={N_TOPICS},sweeps=30)", sample=lw.Sample(docs=1000), threads=2, **CHANGED
+        f"ddm(topics={N_TOPICS},sweeps=30)", sample=lw.Sample(docs=1000), threads=2, default=True
     )
-    collection.models.fit(vectors=vectors_of, threads=2, **CHANGED)
+    collection.models.fit(vectors=vectors_of, threads=2, default=True)
     return _asked(collection, data / "cisi")
 
 
@@ -154,14 +151,14 @@ def med(data: Path, folder: Path) -> Built:
     """Models that are fitted by others or from others, a fit that went on, learnt weights."""
     collection = lw.index(_numbered(data / "med"), to=folder, resources=ONE)
     collection.tune(collection.judgements(same="hundred", sample=40))
-    collection.models.fit("ddm(topics=10,sweeps=20)", threads=1, **CHANGED)
-    collection.models.fit("ddm(topics=10,sweeps=10)", name="ddm-more", threads=1, **CHANGED)
+    collection.models.fit("ddm(topics=10,sweeps=20)", threads=1, default=True)
+    collection.models.fit("ddm(topics=10,sweeps=10)", name="ddm-more", threads=1, default=True)
     collection.models.fit(
-        "ddm(topics=10,sweeps=10)", name="ddm-more", warm_start=True, threads=1, **CHANGED
+        "ddm(topics=10,sweeps=10)", name="ddm-more", warm_start=True, threads=1, default=True
     )
     for model in ("span(of=ddm)", "nmf(topics=10)", "lda-vb(topics=10,passes=2)"):
-        collection.models.fit(model, threads=1, **CHANGED)
-    collection.models.fit("categories(field=hundred)", threads=1, **CHANGED)
+        collection.models.fit(model, threads=1, default=True)
+    collection.models.fit("categories(field=hundred)", threads=1, default=True)
     return _asked(collection, data / "med")
 
 
@@ -169,15 +166,15 @@ def newsgroups(data: Path, folder: Path) -> Built:
     """Ten times larger than the others; titles are queries."""
     corpus = data / "20newsgroups" / "corpus.jsonl.gz"
     collection = lw.index(corpus, to=folder, resources=ONE)
-    collection.models.fit(f"ddm(topics={N_TOPICS},sweeps=10)", threads=1, **CHANGED)
-    collection.models.fit("categories(field=category)", threads=1, **CHANGED)
+    collection.models.fit(f"ddm(topics={N_TOPICS},sweeps=10)", threads=1, default=True)
+    collection.models.fit("categories(field=category)", threads=1, default=True)
     return _asked(collection)
 
 
 def docstrings(data: Path, folder: Path) -> Built:
     """The corpus of `likewise demo`; titles are queries."""
     collection = lw.index("docstrings:", to=folder, resources=ONE)
-    collection.models.fit(f"ddm(topics={N_TOPICS},sweeps=10)", threads=1, **CHANGED)
+    collection.models.fit(f"ddm(topics={N_TOPICS},sweeps=10)", threads=1, default=True)
     collection.terms.make_graph(threads=1)
     return _asked(collection)
 
