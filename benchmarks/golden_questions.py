@@ -194,7 +194,7 @@ def like_explained(method: str, *, text: bool = False) -> Ask:
         found: dict[str, Pairs] = {}
         texts = outside(built, N_EXPLAINED)
         for one in texts if text else every(built.ids, N_EXPLAINED):
-            given = {"text": texts[one]} if text else {"doc_ids": one}
+            given = {"text": texts[one]} if text else {"ids": one}
             answers = built.collection.like(**given, k=3, method=method, explain=True)
             for answer in answers:
                 found[f"{one} {answer.doc_id}"] = parts(answer)
