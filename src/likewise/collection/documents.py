@@ -148,14 +148,17 @@ class Documents:
     def __init__(self, path: Path, blocks: Longs) -> None:
         self._path = path
         self._firsts, self._offsets = blocks.astype(np.int64).T
-        self._cache: OrderedDict[int, list[bytes]] = OrderedDict()
+        self._cache: OrderedDict[int, bytes] = OrderedDict()
         self._lock = Lock()
         weakref.finalize(self, _DESCRIPTORS.forget, path)
 
     def __getitem__(self, doc: int) -> Document:
         block = int(np.searchsorted(self._firsts, doc, "right")) - 1
-        lines = self._block(block)
-        return _document(lines[doc - int(self._firsts[block])])
+        data = self._block(block)
+        start = 0
+        for _ in range(doc - int(self._firsts[block])):
+            start = data.index(b"\n", start) + 1
+        return _document(data[start : data.index(b"\n", start)])
 
     @property
     def n_blocks(self) -> int:
@@ -164,7 +167,7 @@ class Documents:
 
     def block(self, block: int) -> tuple[int, list[Document]]:
         """Give the first number and the documents of one frame, for whole scans."""
-        return int(self._firsts[block]), [_document(line) for line in self._read(block)]
+        return int(self._firsts[block]), [*map(_document, self._read(block).split(b"\n")[:-1])]
 
     def frame(self, block: int) -> Frame:
         """Give one frame as it is."""
@@ -172,19 +175,19 @@ class Documents:
         data = _DESCRIPTORS.read(self._path, start, stop - start)
         return Frame(data, int(self._firsts[block + 1] - self._firsts[block]))
 
-    def _block(self, block: int) -> list[bytes]:
+    def _block(self, block: int) -> bytes:
         with self._lock:
             if block in self._cache:
                 self._cache.move_to_end(block)
                 return self._cache[block]
-        lines = self._read(block)
+        data = self._read(block)
         with self._lock:
-            self._cache[block] = lines
+            self._cache[block] = data
             while len(self._cache) > _CACHED_BLOCKS:
                 self._cache.popitem(last=False)
-        return lines
+        return data
 
-    def _read(self, block: int) -> list[bytes]:
+    def _read(self, block: int) -> bytes:
         return _lines(*self.frame(block), self._path)
 
 
@@ -240,16 +243,18 @@ def decompress(frame: bytes | Bytes) -> bytes:
     return data
 
 
-def _lines(frame: bytes, n_docs: int, path: Path) -> list[bytes]:
+def _lines(frame: bytes, n_docs: int, path: Path) -> bytes:
+    """Give the lines of a frame, each with the newline that ends it."""
     try:
-        lines = decompress(frame).split(b"\n")[:-1]
+        data = decompress(frame)
     except (zstandard.ZstdError, MemoryError) as error:
         # A damaged header may ask for any amount of memory.
         reason = str(error) or "a block is not readable"
         raise DamagedError(f"{path}: {reason}; {REMEDY}") from None
-    if len(lines) != n_docs:
-        raise DamagedError(f"{path}: {len(lines)} documents in a block of {n_docs}; {REMEDY}")
-    return lines
+    n_lines = data.count(b"\n")
+    if n_lines != n_docs:
+        raise DamagedError(f"{path}: {n_lines} documents in a block of {n_docs}; {REMEDY}")
+    return data
 
 
 def _document(line: bytes) -> Document:

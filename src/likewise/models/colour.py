@@ -22,6 +22,7 @@ from likewise.models.surfaces import readable_terms, surface_words
 from likewise.models.topics import TopicModel
 from likewise.models.triple import OWN_WORDS, Triples
 from likewise.text.analysis import Analyzer
+from likewise.text.tokens import tokens_of
 
 if TYPE_CHECKING:
     from likewise.models.kinds import AnyModel
@@ -57,14 +58,6 @@ class Route(NamedTuple):
     def kind(self) -> Kind:
         """The largest of the three; ties go to the first."""
         return _ROUTES[int(np.argmax(self[:3]))]
-
-
-class Token(NamedTuple):
-    """A word of a text, from `start` to `stop`, and the terms that the analysis makes of it."""
-
-    start: int
-    stop: int
-    terms: tuple[str, ...]
 
 
 class Piece(NamedTuple):
@@ -222,7 +215,7 @@ def _topic_parts(
 def colour(text: str, analyzer: Analyzer, routes: Mapping[str, Route]) -> Iterator[Piece]:
     """Cut a text into pieces; joined again they are the text."""
     end = 0
-    for token in tokens(text, analyzer):
+    for token in tokens_of(text, analyzer):
         if token.start > end:
             yield Piece(text[end : token.start])
         end = token.stop
@@ -231,42 +224,6 @@ def colour(text: str, analyzer: Analyzer, routes: Mapping[str, Route]) -> Iterat
         yield Piece(text[token.start : token.stop], kind, route)
     if end < len(text):
         yield Piece(text[end:])
-
-
-def tokens(text: str, analyzer: Analyzer) -> Iterator[Token]:
-    """Find the words of a text where they stand; their terms in order are the text's terms."""
-    start = -1
-    for i, char in enumerate(text):
-        if _inside(char):
-            start = i if start < 0 else start
-        elif start >= 0:
-            yield from _tokens_of(text, start, i, analyzer)
-            start = -1
-    if start >= 0:
-        yield from _tokens_of(text, start, len(text), analyzer)
-
-
-def _tokens_of(text: str, start: int, stop: int, analyzer: Analyzer) -> Iterator[Token]:
-    word = text[start:stop]
-    # Pairs of characters overlap: each but the last is shown on its first character.
-    if not word.isascii() and stop - start > 2 and unicodedata.is_normalized("NFKC", word):
-        terms = analyzer.terms(word)
-        if terms == [word[i : i + 2] for i in range(len(word) - 1)]:
-            last = len(terms) - 1
-            for i, term in enumerate(terms):
-                yield Token(start + i, start + i + 1 if i < last else stop, (term,))
-            return
-    yield Token(start, stop, tuple(analyzer.terms(word)))
-
-
-def _inside(char: str) -> bool:
-    if char.isascii():
-        return char.isalnum()
-    if unicodedata.category(char) == "Cf":
-        # Invisible within a word, but for those among the general punctuation.
-        return not "\u2000" <= char <= "\u203f" or char in "\u200c\u200d"
-    folded = unicodedata.normalize("NFKC", char).casefold()
-    return any(c.isalnum() or unicodedata.category(c)[0] == "M" for c in folded)
 
 
 def _joint(routes: Sequence[Route]) -> Route | None:

@@ -8,6 +8,7 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
+from itertools import accumulate
 from typing import Any
 
 from likewise.errors import UsageError
@@ -133,14 +134,30 @@ class Analyzer:
     def terms(self, text: str) -> list[str]:
         """List the terms of a text in their order."""
         if text.isascii() and text.isalnum():  # a word by itself, as it is asked for one by one
-            return [*self._remember(text.lower().encode())]
+            return [*self.terms_of([text.lower().encode()])[0]]
         chunks = cut([encode(text)])
-        resolved = [self._remember(chunk) for chunk in chunks.distinct.all()]
+        resolved = self.terms_of(chunks.distinct.all())
         return [term for token in chunks.tokens.tolist() for term in resolved[token]]
 
     def counts(self, text: str) -> dict[str, int]:
         """Count the terms of a text."""
         return dict(Counter(self.terms(text)))
+
+    def terms_of(self, chunks: Sequence[bytes]) -> list[list[str]]:
+        """List the terms of each chunk; those met before are not worked out again."""
+        known = self._cache
+        new = [chunk for chunk in dict.fromkeys(chunks) if chunk not in known]
+        if not new:
+            return [known[chunk] for chunk in chunks]
+        sizes, terms = self.resolve(new)
+        places = zip(new, sizes, accumulate(sizes), strict=True)
+        found = {chunk: terms[end - size : end] for chunk, size, end in places}
+        if len(known) + len(found) <= _CACHE_LIMIT:
+            known |= found
+        else:
+            # Another thread may be reading the table: it is replaced, not emptied.
+            self._cache = {} if len(found) > _CACHE_LIMIT else dict(found)
+        return [found[chunk] if chunk in found else known[chunk] for chunk in chunks]
 
     def resolve(self, chunks: Sequence[bytes]) -> tuple[list[int], list[str]]:
         """Work out the terms of distinct chunks: how many each has, and all of them in order.
@@ -168,14 +185,6 @@ class Analyzer:
         if self._stem is None:
             return sizes, words
         return sizes, [stem or word for stem, word in zip(self._stem(words), words, strict=True)]
-
-    def _remember(self, chunk: bytes) -> list[str]:
-        terms = self._cache.get(chunk)
-        if terms is None:
-            if len(self._cache) >= _CACHE_LIMIT:
-                self._cache.clear()
-            terms = self._cache[chunk] = self.resolve([chunk])[1]
-        return terms
 
 
 def encode(text: str) -> bytes:

@@ -139,7 +139,7 @@ def _hash_all(arena: Bytes, offsets: Offsets) -> NDArray[np.uint64]:
 
 
 @kernel
-def _separator(buffer: Bytes, i: Int, stop: Int) -> tuple[Int, bool]:
+def separator(buffer: Bytes, i: Int, stop: Int) -> tuple[Int, bool]:
     """Tell how long a common non-ASCII separator at i is (0: none), and if it ends a sentence."""
     a = buffer[i]
     b = buffer[i + 1] if i + 1 < stop else np.uint8(0)
@@ -221,7 +221,7 @@ def _cut(
         while i < stop:
             c = fold[buffer[i]]
             if c >= 128:
-                skip, ends = _separator(buffer, i, stop)
+                skip, ends = separator(buffer, i, stop)
                 if skip > 0:
                     i += skip
                     if ends and not fresh:
@@ -247,7 +247,7 @@ def _cut(
             end = start
             while i < stop:
                 c = fold[buffer[i]]
-                if c == 0 or (c >= 128 and _separator(buffer, i, stop)[0] > 0):
+                if c == 0 or (c >= 128 and separator(buffer, i, stop)[0] > 0):
                     break
                 arena[end] = c
                 end += 1
