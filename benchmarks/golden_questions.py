@@ -13,6 +13,7 @@ import numpy as np
 
 import likewise as lw
 from golden_collections import Built, every, text_of, vectors_of
+from likewise.engine.answers import named
 from likewise.neighbours.certified import nearest_certified
 
 Pairs = Iterable[tuple[str, float]]
@@ -110,9 +111,13 @@ def explained(**how: str) -> Ask:
 
 
 def parts(answer: lw.Answer) -> Pairs:
+    found = []
+    for part in answer.explanation.parts if answer.explanation else ():
+        found += part.parts if part.kind == "group" else [part]
+    found.sort(key=lambda part: (-abs(part.score), part.name))
     return [
-        (f"like {part.name}" if part.kind == "document" else part.name, part.score)
-        for part in answer.explanation
+        (f"like {part.name}" if part.kind == "document" else named(part), part.score)
+        for part in found
     ]
 
 
@@ -198,9 +203,9 @@ def like_explained(method: str, *, text: bool = False) -> Ask:
             answers = built.collection.like(**given, k=3, method=method, explain=True)
             for answer in answers:
                 found[f"{one} {answer.doc_id}"] = parts(answer)
-                if answer.reasons:
+                if answer.passages:
                     found[f"{one} {answer.doc_id} passages"] = [
-                        (passage.text, passage.score) for passage in answer.reasons.passages
+                        (passage.text, passage.score) for passage in answer.passages
                     ]
         return found
 

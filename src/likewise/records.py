@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
-from typing import Any, NamedTuple
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,6 +15,7 @@ from likewise.errors import UsageError
 
 _CONDITION = re.compile(r"(.+?)(!=|>=|<=|=|>|<)(.*)", re.DOTALL)
 _ALTERNATIVE = re.compile(r"(?<!\\)\|")
+_NAMED_BY = 3
 
 
 class Document(NamedTuple):
@@ -163,18 +165,110 @@ class Part(NamedTuple):
     parts: tuple[Part, ...] = ()
 
 
+class Topic(NamedTuple):
+    """A topic's name: its number, the label that somebody gave it, and its telling words."""
+
+    number: int
+    label: str
+    words: tuple[str, ...]
+
+    def __str__(self) -> str:
+        return self.label or f"topic {self.number} ({', '.join(self.words[:_NAMED_BY])})"
+
+
+class WordShares(NamedTuple):
+    """What words of a text give to a score: terms by number, ascending.
+
+    `specific` is what each gives as a specific word that both texts have, `dense` what it carries
+    of the vectors' part, most of it by `topics` (-1: there are none).
+    """
+
+    terms: NDArray[np.int64]
+    specific: NDArray[np.float64]
+    dense: NDArray[np.float64]
+    topics: NDArray[np.int64]
+
+
+class Mark(NamedTuple):
+    """A word of a text, from `start` to `stop`, and what it gives to a score: see `WordShares`."""
+
+    start: int
+    stop: int
+    specific: float
+    dense: float
+    topic: int
+
+    @property
+    def score(self) -> float:
+        """Both together."""
+        return self.specific + self.dense
+
+
+@dataclass(frozen=True)
+class Passage:
+    """A passage of a text from `start` on; the score is the sum over its distinct terms."""
+
+    start: int
+    text: str
+    score: float
+    find_marks: Callable[[], Sequence[Mark]] = field(repr=False, compare=False)
+
+    @cached_property
+    def marks(self) -> tuple[Mark, ...]:
+        """The words in it that give something, by their places within it."""
+        return tuple(self.find_marks())
+
+    def to_json(self) -> dict[str, Any]:
+        """Give plain values."""
+        marks = [mark._asdict() for mark in self.marks]
+        return {"start": self.start, "text": self.text, "score": self.score, "marks": marks}
+
+
+class Evidence(Protocol):
+    """Where in the texts of the query and of an answer a score comes from."""
+
+    @property
+    def answer_words(self) -> WordShares:
+        """What the words of the answer give."""
+        ...
+
+    @property
+    def query_words(self) -> WordShares:
+        """What the words of the query give."""
+        ...
+
+    @property
+    def passages(self) -> tuple[Passage, ...]:
+        """The passages of the answer that give most."""
+        ...
+
+    @property
+    def query_passages(self) -> tuple[Passage, ...]:
+        """The passages of the query's text that give most."""
+        ...
+
+    @property
+    def topics(self) -> Sequence[Topic]:
+        """The names of topics by number, where the score splits by such."""
+        ...
+
+
 class Explanation(NamedTuple):
     """A score, and the parts that add up to it, the largest first.
 
-    `reasons` is what likeness knows besides: the words of both texts, and passages.
+    `evidence` is there where texts are compared: their words and passages.
     """
 
     score: float
     parts: tuple[Part, ...] = ()
-    reasons: Any = None
+    evidence: Evidence | None = None
 
 
-def explanation(score: float, parts: Iterable[Part], reasons: Any = None) -> Explanation:
+def explanation(score: float, parts: Iterable[Part]) -> Explanation:
     """Explain a score by its parts, the largest first."""
-    ordered = sorted(parts, key=lambda part: (-abs(part.score), part.name))
-    return Explanation(score, tuple(ordered), reasons)
+    return Explanation(score, in_order(parts))
+
+
+def in_order(parts: Iterable[Part]) -> tuple[Part, ...]:
+    """Order parts by magnitude, the largest first; ties by name."""
+    return tuple(sorted(parts, key=lambda part: (-abs(part.score), part.name)))

@@ -2,14 +2,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from likewise.engine.answers import Answer, Answers, display_width, one_line, shorten
-from likewise.records import Part
+from likewise.records import Explanation, Part
 
 
 def test_columns_line_up_with_wide_and_hostile_ids():
     answers = Answers(
         [
             Answer("日本", 10.5, "波"),
-            Answer("with\nnewline and spaces", 1.25, "a\ttitle\x1b[31m in red", explanation=()),
+            Answer("with\nnewline and spaces", 1.25, "a\ttitle\x1b[31m in red", explanation=None),
         ]
     )
     lines = answers.table(80).splitlines()
@@ -25,7 +25,7 @@ def test_columns_line_up_with_wide_and_hostile_ids():
 def test_long_explanations_are_summed_up_and_signs_read_well():
     scores = {"a": 2.0, "b": -1.0} | {f"t{i}": 0.25 for i in range(8)}
     parts = tuple(Part("word", name, score) for name, score in scores.items())
-    text = str(Answers([Answer("1", 3.0, "t", explanation=parts)]))
+    text = str(Answers([Answer("1", 3.0, "t", explanation=Explanation(3.0, parts))]))
     assert "= a 2.0000 - b 1.0000 + t0 0.2500" in text
     assert "2 more 0.5000" in text
 

@@ -52,9 +52,9 @@ def test_parts_still_add_up(papers, how):
     answers = papers.search("wing flutter", expand=how, explain=True)
     assert len(answers) > 0
     for answer in answers:
-        parts = sum(part.score for part in answer.explanation)
+        parts = sum(part.score for part in answer.explanation.parts)
         assert parts == pytest.approx(answer.score, rel=1e-5)
-    terms = Counter(part.name for answer in answers for part in answer.explanation)
+    terms = Counter(part.name for answer in answers for part in answer.explanation.parts)
     assert set(terms) <= {*answers.expanded.asked, *answers.expanded.added}
     assert answers[:1].expanded == answers.expanded
 

@@ -115,7 +115,7 @@ def test_what_a_person_sees(fields, capsys, tmp_path):
     )
     assert code == 0
     assert re.search(r"related words +0\.\d+ = ", out)
-    assert re.search(r"own words +-?\d\.\d+ = ", out)
+    assert re.search(r"specific words +-?\d\.\d+ = ", out)
     assert "the page is in" in err
     assert "<html" in page.read_text()
     assert "script" not in page.read_text()
@@ -248,7 +248,7 @@ def test_explanations_are_of_the_ranking_that_was_asked_for(fields, k, where):
     for answers in found:
         assert len(answers)
         for answer in answers:
-            total = sum(part.score for part in answer.explanation)
+            total = sum(part.score for part in answer.explanation.parts)
             assert total == pytest.approx(answer.score, abs=1e-9)
 
 

@@ -1,59 +1,75 @@
 import re
+from types import SimpleNamespace
 
+import numpy as np
 import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
 from likewise.app.like_page import LikeAnswer, like_page
-from likewise.like.passages import Share, find_passages, find_sentences, find_stretches
-from likewise.like.reasons import Reasons, TermReason, TopicReason, WordReason
+from likewise.like.explain import RELATED, SPECIFIC, TOPICS
+from likewise.like.passages import TermNumbers, TextWords
 from likewise.models.colour import harmless
+from likewise.records import Explanation, Part, Topic, WordShares
 from likewise.text.analysis import Analysis, Analyzer
 
 from .browser import Reader
 
 ANALYZER = Analyzer(Analysis())
-SHARES = {
-    "wing": Share(0.0, 0.30, 3),
-    "heat": Share(0.0, 0.10, 8),
-    "flutter": Share(0.5, 0.01, 3),
-    "panel": Share(0.0, 0.001, 3),
-    "drag": Share(-0.1, 0.0, 3),
-}
+TERMS = ["wing", "heat", "flutter", "panel", "drag"]
+SHARES = WordShares(
+    np.arange(5),
+    np.array([0.0, 0.0, 0.5, 0.0, -0.1]),
+    np.array([0.30, 0.10, 0.01, 0.001, 0.0]),
+    np.array([3, 8, 3, 3, 3]),
+)
 HOSTILE = '</title><script src="//x">"><img src=x onerror=y> & \x00\x1b\u202e'
 
 
-def passages(text, shares):
-    return find_passages(find_stretches(find_sentences(text), ANALYZER), shares)
+def find_terms(terms):
+    return np.array([TERMS.index(term) if term in TERMS else -1 for term in terms], np.int64)
 
 
-def topical(text="", question="", shares=SHARES, label="flight", word="flutters"):
-    return Reasons(
-        score=0.81,
-        topics=(
-            TopicReason(3, label, ("wing", word), 0.31),
-            TopicReason(8, "", ("heat",), 0.1),
-        ),
-        own=(WordReason("flutter", word, 0.5), WordReason("drag", "drag", -0.1)),
-        passages=passages(text, shares),
-        question_passages=passages(question, shares),
+def read(texts):
+    return TextWords(texts, ANALYZER, TermNumbers(ANALYZER, find_terms))
+
+
+def evidence(text, question, shares=SHARES, topics=()):
+    return SimpleNamespace(
         answer_words=shares,
-        question_words=shares,
+        query_words=shares,
+        passages=read([text]).passages(0, shares),
+        query_passages=read([question]).passages(0, shares),
+        topics=topics,
     )
 
 
+def group(name, *parts):
+    return Part("group", name, sum(part.score for part in parts), parts)
+
+
+def topical(text="", question="", shares=SHARES, label="flight", word="flutters"):
+    topics = (Topic(3, label, ("wing", word)), Topic(8, "", ("heat",)))
+    parts = (
+        group(TOPICS, Part("topic", str(topics[0]), 0.31), Part("topic", str(topics[1]), 0.1)),
+        group(SPECIFIC, Part("word", word, 0.5), Part("word", "drag", -0.1)),
+    )
+    return Explanation(0.81, parts, evidence(text, question, shares, topics))
+
+
 def related(word="flutters"):
-    pairs = (WordReason("panel", word, 0.2), WordReason("jet", "jets", 0.1))
-    terms = (TermReason("wing", "wings", 0.5, pairs, 0.2),)
-    terms += tuple(TermReason(f"x{i}", f"x{i}", 0.01) for i in range(20))
-    terms += (TermReason("", "rounding", -1e-9),)
-    return Reasons(score=0.7 - 1e-9, terms=terms, answer_words={"wing": Share(0.0, 0.4)})
+    behind = (Part("word", word, 0.2), Part("word", "jets", 0.1), Part("rest", "other words", 0.2))
+    parts = [Part("word", "wings", 0.5, behind)]
+    parts += [Part("word", f"x{i}", 0.01) for i in range(20)]
+    parts.append(Part("rest", "rounding", -1e-9))
+    shares = WordShares(np.array([0]), np.zeros(1), np.array([0.4]), np.array([-1]))
+    return Explanation(0.7 - 1e-9, (group(RELATED, *parts),), evidence("", "", shares))
 
 
 def page(text="Wings flutter.", title="A wing", question="Heat of a wing.", **options):
     answers = [LikeAnswer("doc-1", title, text, topical(text, question, **options))]
     answers.append(LikeAnswer("doc-2", "", text, related()))
-    return like_page(title, question, answers, analyzer=ANALYZER)
+    return like_page(title, question, answers, read=read)
 
 
 def marks(source):
@@ -102,7 +118,7 @@ def test_words_are_coloured_by_what_they_carry():
     found = {word: (style, hint) for style, hint, word in reversed(marks(answer))}
     assert found["wings"] == ("t0 s3", "0.3000, most by flight")
     assert found["heat"][0] == "t1 s1"
-    assert found["flutter"] == ("own s3", "0.5100 as an own word that both have")
+    assert found["flutter"] == ("own s3", "0.5100 as a specific word that both have")
     assert found["drag"][0] == "against s1"
     assert not {"The", "panels", "on"} & set(found)
 
@@ -112,7 +128,7 @@ def test_the_figures_are_there():
     for part in (
         "Like “A <wing>”",
         "2 answers",
-        "0.810 = topics 0.410 + own words 0.400",
+        "0.810 = topics 0.410 + specific words 0.400",
         "38%flight wing, flutters",
         "12%topic 8 heat",
         "flutters 62%",
@@ -156,7 +172,7 @@ def test_without_a_text_in_hand_the_answers_stand_alone():
 
 @pytest.mark.parametrize(("title", "question"), [("", ""), (" \n", "wing")])
 def test_a_page_without_answers(title, question):
-    source = like_page(title, question, [], analyzer=ANALYZER, about="by <ddm>")
+    source = like_page(title, question, [], read=read, about="by <ddm>")
     assert "<title>Documents like a text</title>" in source
     assert "No document is like it." in source
     assert "0 answers, by &lt;ddm&gt;" in source
@@ -164,7 +180,7 @@ def test_a_page_without_answers(title, question):
 
 
 def test_scores_below_zero_are_shown_as_they_are():
-    reasons = Reasons(score=-0.3, own=(WordReason("drag", "drag", -0.3),))
-    source = like_page("", "x", [LikeAnswer("1", "", "", reasons)], analyzer=ANALYZER)
+    told = Explanation(-0.3, (group(SPECIFIC, Part("word", "drag", -0.3)),))
+    source = like_page("", "x", [LikeAnswer("1", "", "", told)], read=read)
     assert "−0.300" in source or "-0.300" in source
     assert 'style="width:0.0%"' in source

@@ -218,9 +218,9 @@ def test_parts_add_up(seas, how, where):
         answers = seas.search(query, k=30, filter=where, explain=True, **how)
         assert len(answers) > 0
         for answer in answers:
-            parts = sum(part.score for part in answer.explanation)
+            parts = sum(part.score for part in answer.explanation.parts)
             assert parts == pytest.approx(answer.score, rel=1e-5, abs=1e-6)
-            like = {p.name for p in answer.explanation if p.kind == "document"}
+            like = {p.name for p in answer.explanation.parts if p.kind == "document"}
             assert not like & {"0", "3", "new"}
             assert all(doc_id in seas for doc_id in like)
             if where:
@@ -243,7 +243,9 @@ def test_reasons_are_shown_by_words_and_by_documents(call, seas):
     # JSON has them as they come, the largest first.
     shown = json.loads(call("search", "flutter", "-k", "1", "--explain", "--json")[1])
     [answer] = shown["answers"]
-    assert [part["name"] for part in answer["explanation"]] == [p.name for p in first.explanation]
+    assert [part["name"] for part in answer["explanation"]] == [
+        p.name for p in first.explanation.parts
+    ]
     sizes = [abs(part["score"]) for part in answer["explanation"]]
     assert sizes == sorted(sizes, reverse=True)
     # Without smoothing it is one sum, as it was.
@@ -258,7 +260,7 @@ def test_what_comes_in_by_likeness_alone_says_so(seas):
     others = [answer for answer in answers if answer.doc_id not in matching]
     assert others
     for answer in others:
-        assert all(part.kind == "document" for part in answer.explanation)
+        assert all(part.kind == "document" for part in answer.explanation.parts)
 
 
 # What cannot be meant
@@ -364,7 +366,7 @@ def test_the_users_own_function(seas):
     assert space.width == 2
     answers = seas.search("wing", smooth="klsa(model=gram)", explain=True)
     for answer in answers:
-        assert sum(p.score for p in answer.explanation) == pytest.approx(answer.score, rel=1e-5)
+        assert sum(p.score for p in answer.explanation.parts) == pytest.approx(answer.score, rel=1e-5)
     with pytest.raises(UsageError, match="vectors or by a function"):
         seas.models.fit("klsa", vectors=np.ones((40, 2)), gram=same_length)
     with pytest.raises(UsageError, match="ids name the documents of vectors"):

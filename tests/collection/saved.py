@@ -206,7 +206,7 @@ def _ranked(answers):
 def _explained(answers):
     """The best answer with all parts of its score, by name: their order is that of rounding."""
     return {
-        answer.doc_id: {_called(part): part.score for part in answer.explanation}
+        answer.doc_id: {_called(part): part.score for part in answer.explanation.parts}
         for answer in answers[:1]
     }
 

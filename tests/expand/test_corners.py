@@ -124,7 +124,7 @@ def test_parts_add_up_in_every_model(letters, method, how):
     assert len(answers) == 10
     assert not answers.expanded.left
     for answer in answers:
-        total = math.fsum(part.score for part in answer.explanation)
+        total = math.fsum(part.score for part in answer.explanation.parts)
         assert total == pytest.approx(answer.score, abs=1e-5)
 
 

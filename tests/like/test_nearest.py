@@ -130,7 +130,7 @@ def test_bits_are_those_of_an_index_that_is_scanned(parts, near):
 @pytest.mark.parametrize("near", EVERY)
 def test_explanations_of_stored_vectors_add_up(parts, near):
     for answer in parts.like("same-1", k=15, method=near, explain=True):
-        total = sum(part.score for part in answer.explanation)
+        total = sum(part.score for part in answer.explanation.parts)
         assert total == pytest.approx(answer.score, abs=1e-5)
 
 

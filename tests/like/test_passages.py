@@ -1,26 +1,32 @@
+import numpy as np
 import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from likewise.like.passages import (
-    Share,
-    find_marks,
-    find_passages,
-    find_sentences,
-    find_stretches,
-)
+from likewise.like.passages import TermNumbers, TextWords, _pieces
+from likewise.models.surfaces import surface_words
+from likewise.records import WordShares
 from likewise.text.analysis import Analysis, Analyzer
 
 ANALYZER = Analyzer(Analysis())
-SHARES = {
-    "wing": Share(0.5, 0.1, 3),
-    "flutter": Share(0.0, 0.3, 1),
-    "heat": Share(-0.2, 0.0, -1),
-}
+TERMS = ["wing", "flutter", "heat", "other"]
+SHARES = WordShares(
+    np.array([0, 1, 2]), np.array([0.5, 0.0, -0.2]), np.array([0.1, 0.3, 0.0]), np.array([3, 1, -1])
+)
+SPECIFIC = dict(zip(TERMS, SHARES.specific.tolist(), strict=False))
+SCORES = dict(zip(TERMS, (SHARES.specific + SHARES.dense).tolist(), strict=False))
+
+
+def find_terms(terms):
+    return np.array([TERMS.index(term) if term in TERMS else -1 for term in terms], np.int64)
+
+
+def words(*texts):
+    return TextWords(texts, ANALYZER, TermNumbers(ANALYZER, find_terms))
 
 
 def passages(text, **options):
-    return find_passages(find_stretches(find_sentences(text), ANALYZER), SHARES, **options)
+    return words(text).passages(0, SHARES, **options)
 
 
 def test_a_passage_has_what_its_distinct_terms_carry():
@@ -29,7 +35,8 @@ def test_a_passage_has_what_its_distinct_terms_carry():
     assert first.start == 14
     assert first.score == pytest.approx(0.9)
     assert [first.text[m.start : m.stop] for m in first.marks] == ["Wings", "flutter", "wings"]
-    assert first.marks[0].share == SHARES["wing"]
+    assert first.marks[0][2:] == (0.5, 0.1, 3)
+    assert first.marks[0].score == pytest.approx(0.6)
 
 
 def test_a_passage_is_chosen_for_what_those_before_it_lack():
@@ -52,35 +59,43 @@ def test_nothing_carried_is_no_passage():
 
 def test_long_sentences_are_cut_where_a_word_begins():
     text = "  " + "wing " * 300 + "end;" + "x" * 900 + "\nflutter"
-    stretches = find_stretches([text], ANALYZER)
-    assert all(len(stretch.text) <= 320 for stretch in stretches)
-    for stretch in stretches:
-        assert text[stretch.start : stretch.start + len(stretch.text)] == stretch.text
-    kept = "".join(stretch.text for stretch in stretches)
+    pieces = [*_pieces(text, [len(text)])]
+    assert all(stop - start <= 320 for start, stop in pieces)
+    kept = "".join(text[start:stop] for start, stop in pieces)
     assert "".join(kept.split()) == "".join(text.split())
-    assert [p.text[-7:] for p in find_passages(stretches, SHARES)] == ["ng wing", "flutter"]
+    assert [p.text[-7:] for p in passages(text)] == ["ng wing", "flutter"]
+    for passage in passages(text):
+        assert text[passage.start : passage.start + len(passage.text)] == passage.text
+        assert next(passage.text[m.start : m.stop] for m in passage.marks) in ("wing", "flutter")
 
 
 @given(st.text(max_size=200), st.integers(0, 4))
 @example("<b>wing</b> flutter\x00 ﬂutter heat \ud800. 漢字 wing-heat\r\nWING? ＷＩＮＧ", 3)
 def test_marks_and_places_are_those_of_the_text(text, n):
-    sentences = find_sentences(text)
-    joined = "".join(sentences)
-    assert joined == text.encode("utf-8", "replace").decode()
+    joined = text.encode("utf-8", "replace").decode()
     for passage in passages(text, n=n):
         assert joined[passage.start :].startswith(passage.text)
         terms = set()
         for mark in passage.marks:
             mine = ANALYZER.terms(passage.text[mark.start : mark.stop])
-            terms |= set(mine) & set(SHARES)
-            assert mark.share.own == sum(SHARES[t].own for t in mine if t in SHARES)
-        assert abs(passage.score - sum(SHARES[t].score for t in terms)) < 1e-12
-    for mark in find_marks(text, ANALYZER, SHARES):
-        assert set(ANALYZER.terms(text[mark.start : mark.stop])) & set(SHARES)
+            terms |= set(mine) & set(SCORES)
+            assert mark.specific == sum(SPECIFIC[t] for t in mine if t in SPECIFIC)
+        assert abs(passage.score - sum(SCORES[t] for t in terms)) < 1e-12
+    for mark in words(text).marks(0, SHARES):
+        assert set(ANALYZER.terms(text[mark.start : mark.stop])) & set(SCORES)
+
+
+@given(st.lists(st.text("ab \u00e9.\u6f22", max_size=30) | st.just("Wings wing wings"), max_size=4))
+def test_surface_forms_are_the_commonest_words(texts):
+    found = words(*texts)
+    for i, text in enumerate(texts):
+        expected = surface_words([text], ANALYZER)
+        surfaces = found.surfaces(np.full(len(TERMS), i), np.arange(len(TERMS)))
+        assert surfaces == [expected.get(term, "") for term in TERMS]
 
 
 def test_plain_values():
     [passage] = passages("A wing.")
     values = passage.to_json()
-    assert values["marks"] == [{"start": 2, "stop": 6, "own": 0.5, "compact": 0.1, "topic": 3}]
+    assert values["marks"] == [{"start": 2, "stop": 6, "specific": 0.5, "dense": 0.1, "topic": 3}]
     assert (values["start"], values["text"]) == (0, "A wing.")

@@ -35,10 +35,10 @@ def test_explanations_add_up_to_the_score(themes, metric):
     found = themes.like("flow-0", k=20, method=f"near(model=lda,metric={metric})", explain=True)
     assert len(found) >= 1
     for answer in found:
-        assert sum(part.score for part in answer.explanation) == pytest.approx(
+        assert sum(part.score for part in answer.explanation.parts) == pytest.approx(
             answer.score, abs=1e-5
         )
-        assert all(part.name.startswith("topic ") for part in answer.explanation)
+        assert all(part.name.startswith("topic ") for part in answer.explanation.parts)
     scores = [answer.score for answer in found]
     assert scores == sorted(scores, reverse=True)
 

@@ -210,8 +210,10 @@ def test_a_text_may_come_with_its_vector(fitted):
 def test_scores_are_explained(fitted):
     for options in ({"ids": "d0"}, {"text": PLAIN[0]["text"], "vector": ROWS[1]}):
         for answer in fitted.like(**options, k=5, explain=True):
-            assert sum(part.score for part in answer.explanation) == pytest.approx(answer.score)
-            assert "vectors" in {part.name for part in answer.explanation}
+            assert sum(part.score for part in answer.explanation.parts) == pytest.approx(
+                answer.score
+            )
+            assert "vectors" in {part.name for part in answer.explanation.parts}
 
 
 @pytest.mark.parametrize(
@@ -248,8 +250,8 @@ def test_some_documents_have_none(tmp_path):
 def test_other_uses_of_a_model(fitted, tmp_path):
     found = fitted.like("d0", k=5, explain=True, method="near")
     assert [answer.fields["kind"] for answer in found] == [0] * 5
-    assert found[0].explanation[0].name.startswith("dimension ")
-    assert sum(p.score for p in found[0].explanation) == pytest.approx(found[0].score, abs=1e-4)
+    assert found[0].explanation.parts[0].name.startswith("dimension ")
+    assert sum(p.score for p in found[0].explanation.parts) == pytest.approx(found[0].score, abs=1e-4)
     made = fitted.models.decompose(text=PLAIN[2]["text"] + " zebra")
     assert made.model == "vectors"
     assert made.topics == ()

@@ -3,19 +3,19 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import islice
 from typing import TYPE_CHECKING
 
+import numpy as np
+
 from likewise.app.page import COLOURED_TOPICS, card, one_line, safe, whole
-from likewise.like.passages import Mark, Share, find_marks
-from likewise.like.reasons import name_of
+from likewise.like.explain import RELATED, SPECIFIC, TOPICS, VECTORS
+from likewise.records import Explanation, Mark, Part, Passage, Topic, WordShares
 
 if TYPE_CHECKING:
-    from likewise.like.passages import Passage
-    from likewise.like.reasons import Reasons, TopicReason
-    from likewise.text.analysis import Analyzer
+    from likewise.like.passages import TextWords
 
 _SHOWN_TOPICS = 5
 _SHOWN_WORDS = 12
@@ -26,7 +26,7 @@ _IN_SIGHT = 900
 _MOST_TEXT = 40_000
 # Steps of strength, by the share of the strongest word of a text; weaker words stay plain.
 _STEPS = (0.06, 0.18, 0.4, 0.7)
-_RELATED = "t0"
+_RELATED_STYLE = "t0"
 
 _STYLE = """\
 .columns.hand { grid-template-columns: 23rem minmax(0, 1fr); }
@@ -109,7 +109,25 @@ class LikeAnswer:
     doc_id: str
     title: str
     text: str
-    reasons: Reasons
+    explanation: Explanation
+
+    @property
+    def topics(self) -> tuple[Part, ...]:
+        """The topics' parts of the score."""
+        return self._group(TOPICS)
+
+    @property
+    def related(self) -> tuple[Part, ...]:
+        """The parts of the query's words, with the related words behind them."""
+        return self._group(RELATED) or self._group(VECTORS)
+
+    @property
+    def specific(self) -> tuple[Part, ...]:
+        """The parts of the specific words that both have."""
+        return self._group(SPECIFIC)
+
+    def _group(self, name: str) -> tuple[Part, ...]:
+        return next((part.parts for part in self.explanation.parts if part.name == name), ())
 
 
 def like_page(
@@ -117,11 +135,11 @@ def like_page(
     question_text: str,
     answers: Sequence[LikeAnswer],
     *,
-    analyzer: Analyzer,
+    read: Callable[[Sequence[str]], TextWords],
     about: str = "",
 ) -> str:
     """Write the answers to a document in hand as an HTML page of its own, best first."""
-    sheet = _Sheet(answers, analyzer)
+    sheet = _Sheet(answers, read)
     shown = one_line(title)
     heading = f"Like “{shown}”" if shown else "Documents like a text"
     found = f"{len(answers)} answer{'s' * (len(answers) != 1)}"
@@ -144,32 +162,39 @@ _NOTHING = '<section class="card"><p class="nothing">No document is like it.</p>
 class _Sheet:
     """What all answers on a page have in common: the colours of topics, and the best score."""
 
-    def __init__(self, answers: Sequence[LikeAnswer], analyzer: Analyzer) -> None:
+    def __init__(
+        self, answers: Sequence[LikeAnswer], read: Callable[[Sequence[str]], TextWords]
+    ) -> None:
         self.answers = answers
-        self.analyzer = analyzer
-        self.best = max([answer.reasons.score for answer in answers], default=0.0)
-        amounts: dict[int, float] = defaultdict(float)
-        self.topics: dict[int, TopicReason] = {}
+        self.read = read
+        self.best = max([answer.explanation.score for answer in answers], default=0.0)
+        evidence = [answer.explanation.evidence for answer in answers]
+        self.topics: dict[str, Topic] = {
+            str(topic): topic for one in evidence if one for topic in one.topics
+        }
+        amounts: dict[str, float] = defaultdict(float)
         for answer in answers:
-            for topic in answer.reasons.topics:
-                amounts[topic.number] += abs(topic.score)
-                self.topics[topic.number] = topic
-        order = sorted(amounts, key=lambda number: (-amounts[number], number))
-        self.classes = {k: f"t{i}" for i, k in enumerate(order[:COLOURED_TOPICS])}
+            for topic in answer.topics:
+                amounts[topic.name] += abs(topic.score)
+        self.n_topics = len(amounts)
+        order = sorted(amounts, key=lambda name: (-amounts[name], self.topics[name].number))
+        self.styles = {name: f"t{i}" for i, name in enumerate(order[:COLOURED_TOPICS])}
+        self.classes = {self.topics[name].number: style for name, style in self.styles.items()}
+        self.names = {topic.number: name for name, topic in self.topics.items()}
 
     def legend(self) -> str:
         items = []
-        for number, style in self.classes.items():
-            topic = self.topics[number]
+        for name, style in self.styles.items():
+            topic = self.topics[name]
             words = ", ".join(topic.words[:4])
-            name = f"{topic.label}: {words}" if topic.label else words
-            items.append(f'<span class="w {style}">{safe(one_line(name))}</span>')
-        if len(self.topics) > len(self.classes):
+            shown = f"{topic.label}: {words}" if topic.label else words
+            items.append(f'<span class="w {style}">{safe(one_line(shown))}</span>')
+        if self.n_topics > len(self.styles):
             items.append('<span class="w t">other topics</span>')
-        if any(term.term for a in self.answers for term in a.reasons.terms):
-            items.append(f'<span class="w {_RELATED}">related words</span>')
-        if any(answer.reasons.own for answer in self.answers):
-            items.append('<span class="w own">own words that both have</span>')
+        if any(part.kind == "word" for answer in self.answers for part in answer.related):
+            items.append(f'<span class="w {_RELATED_STYLE}">related words</span>')
+        if any(answer.specific for answer in self.answers):
+            items.append('<span class="w own">specific words that both have</span>')
         if items:
             items.append("the stronger the colour, the more a word gives to the score")
         return f'<ul class="legend">\n{"".join(f"<li>{i}</li>{_NL}" for i in items)}</ul>\n'
@@ -178,16 +203,8 @@ class _Sheet:
         """Colour the document in hand by what it has in common with all answers."""
         if not text.strip():
             return ""
-        own: dict[str, float] = defaultdict(float)
-        compact: dict[str, float] = defaultdict(float)
-        topics: dict[str, tuple[float, int]] = {}
-        for answer in self.answers:
-            for term, share in answer.reasons.question_words.items():
-                own[term] += share.own
-                compact[term] += share.compact
-                topics[term] = max(topics.get(term, (0.0, -1)), (share.compact, share.topic))
-        shares = {term: Share(own[term], compact[term], topics[term][1]) for term in own}
-        pieces = [*self._pieces(text, shares)]
+        evidence = [answer.explanation.evidence for answer in self.answers]
+        pieces = [*self._pieces(text, _added([one.query_words for one in evidence if one]))]
         first = _fitting(pieces, _IN_SIGHT)
         shown = f'<div class="text">{"".join(html for _, html in pieces[:first])}</div>'
         rest = "".join(html for _, html in pieces[first:])
@@ -197,36 +214,37 @@ class _Sheet:
         return f"<aside>\n{card('The document in hand', shown)}</aside>\n"
 
     def answer(self, i: int, question_text: str) -> str:
-        answer, reasons = self.answers[i], self.answers[i].reasons
+        answer = self.answers[i]
         title = one_line(answer.title) or answer.doc_id
         small = f"<small>{safe(answer.doc_id)}</small>" if title != answer.doc_id else ""
         return "".join(
             [
                 '<article class="card answer">\n',
                 f'<div class="head"><span class="rank">{i + 1}</span><h3>{safe(title)}</h3>',
-                f'<span class="score">{reasons.score:.3f}</span>{small}</div>\n',
-                self._bar(reasons),
-                self._why(reasons),
-                self._passages(reasons),
+                f'<span class="score">{answer.explanation.score:.3f}</span>{small}</div>\n',
+                self._bar(answer),
+                self._why(answer),
+                self._passages(answer.explanation),
                 self._texts(answer, question_text),
                 "</article>\n",
             ]
         )
 
-    def _bar(self, reasons: Reasons) -> str:
+    def _bar(self, answer: LikeAnswer) -> str:
+        topics = [part for part in answer.topics if part.score > 0]
         parts = [
-            (self.classes[t.number], t.score, name_of(t))
-            for t in reasons.topics
-            if t.number in self.classes and t.score > 0
+            (self.styles[part.name], part.score, part.name)
+            for part in topics
+            if part.name in self.styles
         ]
         parts.sort(key=lambda part: part[0])
-        other = [t.score for t in reasons.topics if t.number not in self.classes and t.score > 0]
-        parts.append(("t", sum(other), "other topics"))
-        terms = [term for term in reasons.terms if term.score > 0]
-        words = sum(term.score for term in terms if term.term)
-        parts.append((_RELATED, words, "related words"))
-        parts += [("t", term.score, term.word) for term in terms if not term.term]
-        parts.append(("own", sum(w.score for w in reasons.own if w.score > 0), "own words"))
+        other = sum(part.score for part in topics if part.name not in self.styles)
+        parts.append(("t", other, "other topics"))
+        related = [part for part in answer.related if part.score > 0]
+        words = sum(part.score for part in related if part.kind == "word")
+        parts.append((_RELATED_STYLE, words, RELATED))
+        parts += [("t", part.score, part.name) for part in related if part.kind != "word"]
+        parts.append(("own", sum(p.score for p in answer.specific if p.score > 0), SPECIFIC))
         most = sum(score for _, score, _ in parts) or 1.0
         bars = "".join(
             f'<i class="{style}" style="flex:{100 * score / most:.2f}" '
@@ -234,71 +252,62 @@ class _Sheet:
             for style, score, name in parts
             if score >= 0.001 * most
         )
-        width = max(reasons.score, 0) / self.best if self.best > 0 else 0.0
+        score = answer.explanation.score
+        width = max(score, 0) / self.best if self.best > 0 else 0.0
         bar = f'<div class="bar" style="width:{width:.1%}">{bars}</div>\n'
-        return bar + self._sum(reasons)
+        shown = " + ".join(f"{p.name} <b>{p.score:.3f}</b>" for p in _groups(answer.explanation))
+        return f'{bar}<p class="sum"><b>{score:.3f}</b> = {shown}</p>\n'
 
-    def _sum(self, reasons: Reasons) -> str:
-        amounts = [(name, sum(part.score for part in parts)) for name, parts in reasons.by_half()]
-        shown = " + ".join(f"{name} <b>{score:.3f}</b>" for name, score in amounts)
-        return f'<p class="sum"><b>{reasons.score:.3f}</b> = {shown}</p>\n'
-
-    def _why(self, reasons: Reasons) -> str:
-        columns = [self._topics(reasons), self._terms(reasons), _own(reasons)]
+    def _why(self, answer: LikeAnswer) -> str:
+        columns = [self._topics(answer), self._related(answer), _specific(answer)]
         return f'<div class="why">\n{"".join(columns)}</div>\n'
 
-    def _topics(self, reasons: Reasons) -> str:
-        if not reasons.topics:
+    def _topics(self, answer: LikeAnswer) -> str:
+        if not answer.topics:
             return ""
-        largest = max(abs(topic.score) for topic in reasons.topics)
+        score = answer.explanation.score
+        largest = max(abs(part.score) for part in answer.topics)
         items = []
-        for topic in reasons.topics[:_SHOWN_TOPICS]:
-            style = self.classes.get(topic.number, "t")
-            style = style if topic.score > 0 else "against"
+        for part in answer.topics[:_SHOWN_TOPICS]:
+            topic = self.topics[part.name]
+            style = self.styles.get(part.name, "t") if part.score > 0 else "against"
             name = one_line(topic.label) or f"topic {topic.number}"
             items.append(
-                f'<li class="{style}"><span class="share">{_share(topic.score, reasons)}</span>'
+                f'<li class="{style}"><span class="share">{_share(part.score, score)}</span>'
                 f'<span><span class="w {style}">{safe(name)}</span> '
                 f'<span class="of">{safe(", ".join(topic.words))}</span></span>'
-                f'<span class="meter"><i style="width:{abs(topic.score) / largest:.1%}"></i></span>'
+                f'<span class="meter"><i style="width:{abs(part.score) / largest:.1%}"></i></span>'
                 "</li>\n"
             )
-        rest = reasons.topics[_SHOWN_TOPICS:]
-        if rest:
-            score = sum(topic.score for topic in rest)
-            items.append(
-                f'<li><span class="share">{_share(score, reasons)}</span>'
-                f'<span class="of">{len(rest)} other topics</span></li>\n'
-            )
+        items += _others(answer.topics[_SHOWN_TOPICS:], "topics", score)
         return (
             f'<section><h4>Shared topics</h4><ul class="topics">{"".join(items)}</ul></section>\n'
         )
 
-    def _terms(self, reasons: Reasons) -> str:
-        if not reasons.terms:
+    def _related(self, answer: LikeAnswer) -> str:
+        if not answer.related:
             return ""
+        score = answer.explanation.score
         items = []
-        for term in reasons.terms[:_SHOWN_TERMS]:
-            style = "against" if term.score < 0 else _RELATED if term.term else "t"
-            pairs = ", ".join(pair.word for pair in term.pairs)
-            beside = f' <span class="of">with {safe(pairs)}</span>' if pairs else ""
+        for part in answer.related[:_SHOWN_TERMS]:
+            word = part.kind == "word"
+            style = "against" if part.score < 0 else _RELATED_STYLE if word else "t"
+            behind = ", ".join(inner.name for inner in part.parts if inner.kind == "word")
+            beside = f' <span class="of">with {safe(behind)}</span>' if behind else ""
             items.append(
-                f'<li><span class="share">{_share(term.score, reasons)}</span>'
-                f'<span><span class="w {style}">{safe(term.word)}</span>{beside}</span></li>\n'
+                f'<li><span class="share">{_share(part.score, score)}</span>'
+                f'<span><span class="w {style}">{safe(part.name)}</span>{beside}</span></li>\n'
             )
-        rest = reasons.terms[_SHOWN_TERMS:]
-        if rest:
-            score = sum(term.score for term in rest)
-            items.append(
-                f'<li><span class="share">{_share(score, reasons)}</span>'
-                f'<span class="of">{len(rest)} other words</span></li>\n'
-            )
+        items += _others(answer.related[_SHOWN_TERMS:], "words", score)
         return _section("Words in hand, with related ones", "terms", items)
 
-    def _passages(self, reasons: Reasons) -> str:
+    def _passages(self, explanation: Explanation) -> str:
+        evidence = explanation.evidence
+        if evidence is None:
+            return ""
         sides = [
-            ("In the document in hand", reasons.question_passages, reasons.question_words),
-            ("In this answer", reasons.passages, reasons.answer_words),
+            ("In the document in hand", evidence.query_passages, evidence.query_words),
+            ("In this answer", evidence.passages, evidence.answer_words),
         ]
         shown = [
             f"<section><h4>{name}</h4>{self._quotes(passages, words)}</section>\n"
@@ -307,7 +316,7 @@ class _Sheet:
         ]
         return f'<div class="pair">\n{"".join(shown)}</div>\n' if shown else ""
 
-    def _quotes(self, passages: Sequence[Passage], words: Mapping[str, Share]) -> str:
+    def _quotes(self, passages: Sequence[Passage], words: WordShares) -> str:
         scale = _Scale(words)
         return "".join(
             f"<blockquote>{''.join(self._marked(p.text, p.marks, scale))}</blockquote>\n"
@@ -315,9 +324,10 @@ class _Sheet:
         )
 
     def _texts(self, answer: LikeAnswer, question_text: str) -> str:
+        evidence = answer.explanation.evidence
         sides = [
-            ("The document in hand", question_text, answer.reasons.question_words),
-            ("This answer", answer.text, answer.reasons.answer_words),
+            ("The document in hand", question_text, evidence.query_words if evidence else NO_WORDS),
+            ("This answer", answer.text, evidence.answer_words if evidence else NO_WORDS),
         ]
         shown = "".join(
             f'<section><h4>{name}</h4><div class="text">'
@@ -328,10 +338,10 @@ class _Sheet:
         named = "both texts side by side" if question_text.strip() else "the text"
         return f'<details><summary>{named}</summary><div class="pair">\n{shown}</div></details>\n'
 
-    def _pieces(self, text: str, shares: Mapping[str, Share]) -> Iterator[tuple[str, str]]:
+    def _pieces(self, text: str, shares: WordShares) -> Iterator[tuple[str, str]]:
         """Colour a text: its pieces, and these as HTML."""
         shown = text[:_MOST_TEXT]
-        marks = find_marks(shown, self.analyzer, shares)
+        marks = self.read([shown]).marks(0, shares)
         htmls = self._marked(shown, marks, _Scale(shares))
         for (piece, _), html in zip(_split(shown, marks), htmls, strict=True):
             yield piece, html
@@ -340,38 +350,72 @@ class _Sheet:
 
     def _marked(self, text: str, marks: Sequence[Mark], scale: _Scale) -> Iterator[str]:
         for piece, mark in _split(text, marks):
-            style = scale.style(mark.share, self.classes) if mark else ""
+            style = scale.style(mark, self.classes) if mark else ""
             if mark is None or not style:
                 yield safe(piece)
                 continue
-            hint = f"{mark.share.score:.4f}"
-            topic = self.topics.get(mark.share.topic)
+            hint = f"{mark.score:.4f}"
             if style.startswith("own"):
-                hint += " as an own word that both have"
-            elif topic:
-                hint += f", most by {name_of(topic)}"
+                hint += " as a specific word that both have"
+            elif mark.topic in self.names:
+                hint += f", most by {self.names[mark.topic]}"
             yield f'<span class="w {style}" title="{safe(hint)}">{safe(piece)}</span>'
 
 
 class _Scale:
-    """How strongly words are coloured: own words and others each by the strongest of them."""
+    """How strongly words are coloured: specific words and others each by the strongest of them."""
 
-    def __init__(self, shares: Mapping[str, Share]) -> None:
-        self.own = max([abs(share.own) for share in shares.values()], default=0.0)
-        self.compact = max([abs(share.compact) for share in shares.values()], default=0.0)
+    def __init__(self, shares: WordShares) -> None:
+        self.specific = float(np.abs(shares.specific).max(initial=0.0))
+        self.dense = float(np.abs(shares.dense).max(initial=0.0))
 
-    def style(self, share: Share, classes: Mapping[int, str]) -> str:
+    def style(self, mark: Mark, classes: Mapping[int, str]) -> str:
         """Give the style classes of a word, "" for one that is too weak."""
-        own = abs(share.own) >= abs(share.compact)
-        largest = self.own if own else self.compact
-        part = (abs(share.own) if own else abs(share.compact)) / largest if largest > 0 else 0
+        specific = abs(mark.specific) >= abs(mark.dense)
+        largest = self.specific if specific else self.dense
+        part = (abs(mark.specific) if specific else abs(mark.dense)) / largest if largest > 0 else 0
         step = sum(part >= least for least in _STEPS) - 1
         if step < 0:
             return ""
-        if share.score < 0:
+        if mark.score < 0:
             return f"against s{step}"
-        kind = "own" if own else _RELATED if share.topic < 0 else classes.get(share.topic, "t")
-        return f"{kind} s{step}"
+        related = _RELATED_STYLE if mark.topic < 0 else classes.get(mark.topic, "t")
+        return f"{'own' if specific else related} s{step}"
+
+
+NO_WORDS = WordShares(np.empty(0, np.int64), np.empty(0), np.empty(0), np.empty(0, np.int64))
+
+
+def _added(sides: Sequence[WordShares]) -> WordShares:
+    """Add up what words give to several scores; a word's topic is that of its largest part."""
+    terms, specific, dense, topics = (
+        np.concatenate(each) for each in zip(NO_WORDS, *sides, strict=True)
+    )
+    distinct, places = np.unique(terms, return_inverse=True)
+    order = np.lexsort((topics, dense))
+    strongest = np.full(len(distinct), -1)
+    strongest[places[order]] = np.where(dense[order] > 0, topics[order], -1)
+    added = WordShares(distinct, np.zeros(len(distinct)), np.zeros(len(distinct)), strongest)
+    np.add.at(added.specific, places, specific)
+    np.add.at(added.dense, places, dense)
+    return added
+
+
+def _groups(explanation: Explanation) -> list[Part]:
+    """Give the groups of parts in one order for all answers."""
+    order = {name: i for i, name in enumerate((TOPICS, RELATED, VECTORS, SPECIFIC))}
+    return sorted(explanation.parts, key=lambda part: order.get(part.name, len(order)))
+
+
+def _others(parts: Sequence[Part], what: str, score: float) -> list[str]:
+    """Sum up the parts that are not shown."""
+    if not parts:
+        return []
+    share = _share(sum(part.score for part in parts), score)
+    return [
+        f'<li><span class="share">{share}</span>'
+        f'<span class="of">{len(parts)} other {what}</span></li>\n'
+    ]
 
 
 def _section(heading: str, style: str, items: Sequence[str]) -> str:
@@ -379,33 +423,33 @@ def _section(heading: str, style: str, items: Sequence[str]) -> str:
     return f"<section><h4>{heading}</h4>{listed}</section>\n"
 
 
-def _own(reasons: Reasons) -> str:
-    heading = "<section><h4>Own words that both have</h4>"
-    if not reasons.own:
+def _specific(answer: LikeAnswer) -> str:
+    heading = "<section><h4>Specific words that both have</h4>"
+    parts, score = answer.specific, answer.explanation.score
+    if not parts:
         return f'{heading}<p class="nothing">none</p></section>\n'
     # Words come by magnitude: after the first that is next to nothing there are only such.
-    large = [abs(word.score) >= _LEAST_SHOWN * reasons.score for word in reasons.own]
+    large = [abs(part.score) >= _LEAST_SHOWN * score for part in parts]
     n = min(max(sum(large), 1), _SHOWN_WORDS)
     chips = "\n".join(
-        f'<span><span class="w {"own" if word.score > 0 else "against"}">{safe(word.word)}</span> '
-        f"<small>{_share(word.score, reasons)}</small></span>"
-        for word in reasons.own[:n]
+        f'<span><span class="w {"own" if part.score > 0 else "against"}">{safe(part.name)}</span> '
+        f"<small>{_share(part.score, score)}</small></span>"
+        for part in parts[:n]
     )
-    rest = reasons.own[n:]
-    if rest:
-        score = _share(sum(word.score for word in rest), reasons)
-        chips += f"\n<span>{len(rest)} more <small>{score}</small></span>"
+    if parts[n:]:
+        rest = _share(sum(part.score for part in parts[n:]), score)
+        chips += f"\n<span>{len(parts) - n} more <small>{rest}</small></span>"
     return f'{heading}<div class="chips">\n{chips}\n</div></section>\n'
 
 
 _NL = "\n"
 
 
-def _share(part: float, reasons: Reasons) -> str:
+def _share(part: float, score: float) -> str:
     """Write a part as a share of the score."""
-    if reasons.score <= 0:
+    if score <= 0:
         return f"{part:.3f}"
-    share = part / reasons.score
+    share = part / score
     if 0 < abs(share) < _LEAST_SHOWN:
         return "&lt;1%" if share > 0 else "&minus;&lt;1%"
     return f"{share:.0%}".replace("-", "&minus;")

@@ -10,12 +10,10 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, overload
 
 from likewise.errors import MissingExtra
-from likewise.records import Part, Query
+from likewise.records import Explanation, Part, Passage, Query
 
 if TYPE_CHECKING:
     import pandas
-
-    from likewise.like.reasons import Reasons
 
 _WIDEST_ID = 36
 _SHOWN_PARTS = 8
@@ -33,8 +31,19 @@ class Answer:
     score: float
     title: str
     fields: Mapping[str, Any] = field(default_factory=dict)
-    explanation: tuple[Part, ...] = ()
-    reasons: Reasons | None = None
+    explanation: Explanation | None = None
+
+    @property
+    def passages(self) -> tuple[Passage, ...]:
+        """The passages that give most to the score, where texts were compared and explained."""
+        evidence = self.explanation and self.explanation.evidence
+        return evidence.passages if evidence else ()
+
+    @property
+    def query_passages(self) -> tuple[Passage, ...]:
+        """The passages of the query's text that give most to the score, likewise."""
+        evidence = self.explanation and self.explanation.evidence
+        return evidence.query_passages if evidence else ()
 
     def to_json(self) -> dict[str, Any]:
         """Give plain values."""
@@ -45,9 +54,10 @@ class Answer:
             "fields": dict(self.fields),
         }
         if self.explanation:
-            values["explanation"] = [_plain(part) for part in self.explanation]
-        if self.reasons:
-            values["reasons"] = self.reasons.to_json()
+            values["explanation"] = [_plain(part) for part in self.explanation.parts]
+            if self.explanation.evidence:
+                values["passages"] = [one.to_json() for one in self.passages]
+                values["query_passages"] = [one.to_json() for one in self.query_passages]
         return values
 
 
@@ -168,23 +178,27 @@ class Answers(Sequence[Answer]):
                 f"{i:{number_width}}  {score:>{score_width}}  {pad(doc_id, id_width)}  {title}"
             )
             indent = " " * (number_width + score_width + 4)
-            if answer.reasons:
-                lines += [indent + line for line in _reasons(answer.reasons, width - len(indent))]
-            elif answer.explanation:
-                lines += [indent + line for line in self._sums(answer, width - len(indent))]
+            if answer.explanation:
+                room = width - len(indent)
+                lines += [indent + line for line in self._sums(answer.explanation, room)]
+                quoted = [shorten(one.text, max(room - 2, 20)) for one in answer.passages[:1]]
+                lines += [f"{indent}“{text}”" for text in quoted]
         return "\n".join(lines)
 
-    def _sums(self, answer: Answer, width: int) -> list[str]:
-        """Lay out the parts of a score: by words, and by documents where there are such."""
+    def _sums(self, explained: Explanation, width: int) -> list[str]:
+        """Lay out the parts of a score: by groups, or by words and by documents."""
+        groups = [part for part in explained.parts if part.kind == "group"]
+        if groups:
+            return _groups([(part.name, part.parts) for part in groups], width)
         words, like = [], []
-        for part in answer.explanation:
+        for part in explained.parts:
             if part.kind == "document":
                 like.append(part._replace(name=shorten(part.name, _WIDEST_ID)))
             else:
                 words.append(part._replace(name=self._words.get(part.name, part.name)))
         if not like:
             return _wrapped("= " + _parts(words), width, indent=2)
-        return _halves([("words", words), ("like", like)], width)
+        return _groups([("words", words), ("like", like)], width)
 
     def grown(self, query: Query) -> Answers:
         """Give the same answers with what was made of the query."""
@@ -240,23 +254,22 @@ def _plain(part: Part) -> dict[str, Any]:
     return values | ({"parts": [_plain(inner) for inner in part.parts]} if part.parts else {})
 
 
-def _reasons(reasons: Reasons, width: int) -> list[str]:
-    """Lay out the halves of a score, and the passages that carry them."""
-    lines = _halves(reasons.by_half(), width)
-    lines += [f"“{shorten(passage.text, max(width - 2, 20))}”" for passage in reasons.passages[:1]]
-    return lines
-
-
-def _halves(halves: Sequence[tuple[str, Sequence[Part]]], width: int) -> list[str]:
-    """Lay out the halves of a score, a line each; what has no parts is left out."""
-    label = max([len(name) for name, _ in halves], default=0)
+def _groups(groups: Sequence[tuple[str, Sequence[Part]]], width: int) -> list[str]:
+    """Lay out groups of parts, a line each; what has no parts is left out."""
+    label = max([len(name) for name, _ in groups], default=0)
     lines = []
-    for name, parts in halves:
+    for name, parts in groups:
         if parts:
             total = sum(part.score for part in parts)
             start = f"{name:<{label}}  {total:7.4f} = "
             lines += _wrapped(start + _parts(parts), width, indent=len(start))
     return lines
+
+
+def named(part: Part) -> str:
+    """Give the name of a part, with the words behind it."""
+    behind = ", ".join(inner.name for inner in part.parts if inner.kind == "word")
+    return f"{part.name} ~ {behind}" if behind else part.name
 
 
 def _parts(parts: Sequence[Part]) -> str:
@@ -266,7 +279,7 @@ def _parts(parts: Sequence[Part]) -> str:
     if abs(more) >= _LEAST_SHOWN:
         shown.append(Part("rest", f"{n_more} more", more))
     signed = (
-        f"{'-' if part.score < 0 else '+'}{_TIE}{_tied(part.name)}{_TIE}{abs(part.score):.4f}"
+        f"{'-' if part.score < 0 else '+'}{_TIE}{_tied(named(part))}{_TIE}{abs(part.score):.4f}"
         for part in shown
     )
     return " ".join(signed).removeprefix(f"+{_TIE}")

@@ -95,34 +95,33 @@ class Pipeline:
             told = [] if scorer is None else [*scorer.explain(ranking.docs)]
         ids, cards = self.snapshot.doc_ids(ranking.docs), self.snapshot.cards(ranking.docs)
         found = [
-            Answer(
-                doc_id,
-                score,
-                card.title or one_line(card.lead),
-                card.fields,
-                one.parts if one else (),
-                one.reasons if one else None,
-            )
+            Answer(doc_id, score, card.title or one_line(card.lead), card.fields, one)
             for doc_id, score, card, one in zip(
                 ids, ranking.scores.tolist(), cards, told, strict=True
             )
         ]
         answers = Answers(found, query=_shown(query), method=self.name)
         answers = answers.grown(query) if query.expansion else answers
-        if explain and not any(answer.reasons for answer in answers):
-            return answers.spelt(self._words(result))
+        if explain and not any(one and one.evidence for one in told):
+            return answers.spelt(self._words(result, [card.title for card in cards]))
         return answers
 
-    def _words(self, result: Result) -> dict[str, str]:
-        """Give the words that the terms of a query stand for in it and in its answers."""
+    def _words(self, result: Result, titles: list[str]) -> dict[str, str]:
+        """Give the words that the terms of a query stand for in it and in its answers.
+
+        Documents are read only for terms that neither the query nor a title has.
+        """
         from likewise.models.surfaces import readable_terms, surface_words
 
         query, s = result.query, self.snapshot
         terms = s.analyzer.terms(query.text) if query.terms is None else query.terms
-        documents = [s.document(doc) for doc in result.ranking.docs.tolist()]
-        words = readable_terms(s, terms, [f"{d.title} {d.text}" for d in documents])
         # What was typed stays as it was typed.
-        return words | surface_words([query.text], s.analyzer)
+        words = surface_words(titles, s.analyzer) | surface_words([query.text], s.analyzer)
+        missing = [term for term in terms if term not in words]
+        if missing:
+            documents = [s.document(doc) for doc in result.ranking.docs.tolist()]
+            words = readable_terms(s, missing, [document.text for document in documents]) | words
+        return words
 
     @property
     def name(self) -> str:

@@ -96,20 +96,39 @@ class Likeness:
 
     def parts(self, asked: Asked, doc: int) -> Parts:
         """Take the score of a document apart."""
-        terms, own = self.own_words(doc)
-        shared, here, there = np.intersect1d(terms, asked.terms, return_indices=True)
-        return Parts(
-            self.weights.points * self._point(doc) * asked.point,
-            shared,
-            self.weights.words * own[here] * asked.weights[there],
-        )
+        return self.split(asked, np.array([doc]))[0]
 
-    def own_words(self, doc: int) -> tuple[Ints, Doubles]:
-        """Give the own words of a document as they are compared."""
-        segment, row = self.collection.locate(doc)
-        bounds, terms, weights, scales = self.view.lots[segment].words
-        mine = slice(int(bounds[row]), int(bounds[row + 1]))
-        return terms[mine].astype(np.int64), weights[mine] * np.float64(scales[row])
+    def split(self, asked: Asked, docs: Ints) -> list[Parts]:
+        """Take the scores of documents apart."""
+        topics = self.weights.points * self.rows(docs) * asked.point
+        found = [Parts(row, _NONE, np.empty(0)) for row in topics]
+        for i, places, rows in self.collection.by_segment(docs):
+            bounds, terms, weights, scales = self.view.lots[i].words
+            starts, stops = bounds[rows].astype(np.int64), bounds[rows + 1].astype(np.int64)
+            sizes = stops - starts
+            ends = np.cumsum(sizes)
+            at = np.arange(ends[-1]) + np.repeat(starts - ends + sizes, sizes)
+            own, owners = terms[at].astype(np.int64), np.repeat(np.arange(len(rows)), sizes)
+            if not len(own) or not len(asked.terms):
+                continue
+            near = np.minimum(np.searchsorted(asked.terms, own), len(asked.terms) - 1)
+            shared = np.flatnonzero(asked.terms[near] == own)
+            # Own words of a document are stored by weight: parts come by their numbers.
+            shared = shared[np.lexsort((own[shared], owners[shared]))]
+            mine = weights[at[shared]] * scales[rows].astype(np.float64)[owners[shared]]
+            given = self.weights.words * mine * asked.weights[near[shared]]
+            cuts = np.searchsorted(owners[shared], np.arange(len(rows) + 1)).tolist()
+            for place, first, last in zip(places.tolist(), cuts, cuts[1:], strict=False):
+                found[place] = Parts(topics[place], own[shared[first:last]], given[first:last])
+        return found
+
+    def rows(self, docs: Ints) -> Doubles:
+        """Give the dense vectors of documents as they are compared."""
+        out = np.empty((len(docs), self.view.model.width))
+        for i, places, rows in self.collection.by_segment(docs):
+            lot = self.view.lots[i]
+            out[places] = lot.codes[rows] * lot.scales[rows].astype(np.float64)[:, None]
+        return out
 
     def _rank(self, asked: Asked, k: int, depth: int, allowed: Open, omit: Ints) -> Ranking:
         table = table_of(asked.terms, asked.weights)
@@ -140,15 +159,8 @@ class Likeness:
         length = float(np.linalg.norm(asked.point))
         if not len(docs) or not length:
             return asked
-        rows = [self._point(doc) for doc in docs.tolist()]
-        point = asked.point / length + np.mean(rows, axis=0)
+        point = asked.point / length + np.mean(self.rows(docs), axis=0)
         return asked._replace(point=point * (length / (np.linalg.norm(point) or 1.0)))
-
-    def _point(self, doc: int) -> Doubles:
-        segment, row = self.collection.locate(doc)
-        lot = self.view.lots[segment]
-        point: Doubles = lot.codes[row].astype(np.float64) * np.float64(lot.scales[row])
-        return point
 
     def _ranked(self, docs: Ints, asked: Asked, table: Table, k: int) -> Ranking:
         scores = self._scores(docs, asked, table)

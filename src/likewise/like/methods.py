@@ -12,12 +12,13 @@ import numpy as np
 
 from likewise.compiled import Bools, Doubles, Ints
 from likewise.errors import UsageError
+from likewise.like.explain import Explainer, LikeQuery
 from likewise.like.likeness import Likeness
-from likewise.like.reasons import Reasoner
 from likewise.like.store import StoredHalves, halves_of
 from likewise.like.view import Asked, How, View, mix
+from likewise.models.attribution import EncodedDocument
 from likewise.models.model import Weights
-from likewise.records import Explanation, Query, Ranking, explanation
+from likewise.records import Explanation, Query, Ranking
 from likewise.retrieve.question import AGAINST, Question, question_of
 from likewise.stages.masks import mask_of
 from likewise.stages.stage import Context, Result, Stage
@@ -138,12 +139,17 @@ class HalvesRanker:
         self.candidates = candidates
         self.again = again
 
-    def ask(self, question: Question) -> Asked:
-        """Take the documents of a question apart, and mix them."""
-        ask = self.likeness.view.ask
-        like = [ask(*example) for example in question.like]
-        unlike = [ask(*example) for example in question.unlike]
-        return mix(like, unlike, against=AGAINST)
+    def ask(self, question: Question) -> tuple[Asked, list[EncodedDocument]]:
+        """Take the documents of a question apart; give them mixed, and one by one."""
+        encode = self.likeness.view.ask
+        like = [encode(*example) for example in question.like]
+        unlike = [encode(*example) for example in question.unlike]
+        weights = [1 / len(like)] * len(like)
+        weights += [-AGAINST / len(unlike) for _ in unlike]
+        taken = zip(question.examples, (*like, *unlike), weights, strict=True)
+        return mix(like, unlike, against=AGAINST), [
+            EncodedDocument(example.counts, one.point, weight) for example, one, weight in taken
+        ]
 
     def rank(
         self,
@@ -159,20 +165,21 @@ class HalvesRanker:
         for `unlike`. `text` is that of the question, where it is one that the collection does not
         have: explanations show its passages.
         """
+        first, encoded = self.ask(question)
         ranking, asked = self.likeness.rank(
-            self.ask(question),
+            first,
             k=k,
             depth=self.candidates,
             again=self.again,
             allowed=allowed,
             omit=question.docs,
         )
-        return ranking, LikenessScorer(self, question, asked, text)
+        return ranking, LikenessScorer(self, LikeQuery(question, encoded, asked, text))
 
     @cached_property
-    def reasoner(self) -> Reasoner:
+    def explainer(self) -> Explainer:
         """What explains scores; words of topics are looked up once."""
-        return Reasoner(self.likeness)
+        return Explainer(self.likeness)
 
 
 class LikenessScorer:
@@ -181,28 +188,21 @@ class LikenessScorer:
     log = False
     searches = None
 
-    def __init__(
-        self, ranker: HalvesRanker, question: Question, asked: Asked, text: str = ""
-    ) -> None:
+    def __init__(self, ranker: HalvesRanker, query: LikeQuery) -> None:
         self.ranker = ranker
-        self.question = question
-        self.asked = asked
-        self.text = text
+        self.query = query
 
     def score(self, docs: Ints) -> Doubles:
         """Score documents; what shares nothing with what is asked, or is in hand, is not found."""
         likeness = self.ranker.likeness
-        scores = likeness.score(self.asked, docs)
+        scores = likeness.score(self.query.asked, docs)
         live = mask_of(likeness.collection).holds(docs, likeness.collection)
-        scores[(scores == 0) | ~live | np.isin(docs, self.question.docs)] = -np.inf
+        scores[(scores == 0) | ~live | np.isin(docs, self.query.question.docs)] = -np.inf
         return scores
 
     def explain(self, docs: Ints) -> list[Explanation]:
         """Say why documents are like those in hand."""
-        found = self.ranker.reasoner.explain(
-            self.question, self.asked, docs.tolist(), text=self.text
-        )
-        return [explanation(one.score, one.parts, one) for one in found]
+        return self.ranker.explainer.explain(self.query, docs)
 
 
 def check_candidates(method: str, candidates: int) -> None:

@@ -1,149 +1,229 @@
-"""Which passages of a text carry a score? Sentences, by what their words carry."""
+"""Which words and passages of texts give a score: sentences, by what their words carry."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
-from typing import Any, NamedTuple
+from collections.abc import Callable, Iterator, Sequence
+from functools import cached_property, partial
 
 import numpy as np
 
-from likewise.models.colour import Token, tokens
-from likewise.text.analysis import Analyzer, encode
-from likewise.text.chunks import cut
+from likewise.collection.snapshot import Snapshot
+from likewise.compiled import Ints
+from likewise.records import Mark, Passage, WordShares
+from likewise.text.analysis import Analyzer, encode, split_words
+from likewise.text.tokens import find_tokens
 
 PASSAGES = 3
 # A longer sentence (a table, a list, code) is cut where a word begins.
 _LONGEST = 320
+_MOST_KNOWN = 100_000
 
 
-class Share(NamedTuple):
-    """What a term carries of a score: as an own word, and of the compact half.
+class TermNumbers:
+    """The numbers of the terms of words, as a collection has them; a word is looked up once.
 
-    `topic` is the one that it carries most of, -1 where the compact half has no topics.
+    Terms that the collection never had are left out.
     """
 
-    own: float = 0.0
-    compact: float = 0.0
-    topic: int = -1
+    def __init__(self, analyzer: Analyzer, find_terms: Callable[[Sequence[str]], Ints]) -> None:
+        self._analyzer = analyzer
+        self._find_terms = find_terms
+        self._known: dict[bytes, tuple[int, ...]] = {}
 
-    @property
-    def score(self) -> float:
-        """Both together."""
-        return self.own + self.compact
+    @classmethod
+    def of(cls, snapshot: Snapshot) -> TermNumbers:
+        """Give those of a collection."""
+        return snapshot.memo("term numbers", lambda: cls(snapshot.analyzer, snapshot.find_terms))
 
-
-class Mark(NamedTuple):
-    """A word of a text that carries something, from `start` to `stop`."""
-
-    start: int
-    stop: int
-    share: Share
-
-
-class Passage(NamedTuple):
-    """A stretch of a text from `start` on; the score is the sum over its distinct terms."""
-
-    start: int
-    text: str
-    score: float
-    marks: tuple[Mark, ...]
-
-    def to_json(self) -> dict[str, Any]:
-        """Give plain values."""
-        marks = [{"start": m.start, "stop": m.stop} | m.share._asdict() for m in self.marks]
-        return {"start": self.start, "text": self.text, "score": self.score, "marks": marks}
+    def __call__(self, words: Sequence[bytes]) -> list[tuple[int, ...]]:
+        """Give the numbers of the terms of each word."""
+        known = self._known
+        if len(known) > _MOST_KNOWN:
+            # Another thread may be reading the table: it is replaced, not emptied.
+            known = self._known = {}
+        new = [word for word in words if word not in known]
+        if new:
+            terms = self._analyzer.terms_of(new)
+            numbers = iter(self._find_terms([term for its in terms for term in its]).tolist())
+            for word, its in zip(new, terms, strict=True):
+                found = [next(numbers) for _ in its]
+                known[word] = tuple(number for number in found if number >= 0)
+        return [known[word] for word in words]
 
 
-class Stretch(NamedTuple):
-    """A sentence, or a piece of a long one, with its words."""
+class TextWords:
+    """The words of some texts, by the numbers of their terms."""
 
-    start: int
-    text: str
-    words: tuple[Token, ...]
+    def __init__(self, texts: Sequence[str], analyzer: Analyzer, numbers: TermNumbers) -> None:
+        # What cannot be encoded is shown as it is read.
+        self.texts = [text if text.isascii() else encode(text).decode() for text in texts]
+        self._tokens = find_tokens(self.texts, analyzer)
+        self._numbers = numbers(self._tokens.spelt)
+        sizes = np.fromiter(map(len, self._numbers), np.int64, len(self._numbers))
+        self._firsts = np.cumsum(sizes) - sizes
+        self._sizes = sizes
+        self._terms = np.fromiter(
+            (number for its in self._numbers for number in its), np.int64, int(sizes.sum())
+        )
 
+    def _terms_in(self, tokens: Ints) -> tuple[Ints, Ints]:
+        """Give the terms of tokens, and the token of each."""
+        words = self._tokens.words[tokens]
+        sizes = self._sizes[words]
+        owners = np.repeat(np.arange(len(tokens)), sizes)
+        within = np.arange(len(owners)) - np.repeat(np.cumsum(sizes) - sizes, sizes)
+        return self._terms[self._firsts[words][owners] + within], owners
 
-def find_marks(text: str, analyzer: Analyzer, shares: Mapping[str, Share]) -> list[Mark]:
-    """Find the words of a text that carry something."""
-    return [mark for mark, _ in _carriers(tokens(text, analyzer), shares)]
+    # Surface forms
 
+    @cached_property
+    def _surfaces(self) -> tuple[Ints, Ints]:
+        """The commonest word of each term in each text: keys of both, and the words' numbers."""
+        n_words, n_terms = len(self._numbers), self._n_terms
+        texts = np.repeat(np.arange(len(self.texts)), np.diff(self._tokens.bounds))
+        pairs, amounts = np.unique(texts * n_words + self._tokens.words, return_counts=True)
+        words = pairs % max(n_words, 1)
+        sizes = self._sizes[words]
+        owners = np.repeat(np.arange(len(pairs)), sizes)
+        within = np.arange(len(owners)) - np.repeat(np.cumsum(sizes) - sizes, sizes)
+        terms = self._terms[self._firsts[words][owners] + within]
+        keys = (pairs // max(n_words, 1))[owners] * n_terms + terms
+        ranks = np.empty(n_words, np.int64)
+        ranks[sorted(range(n_words), key=self._tokens.spelt.__getitem__)] = np.arange(n_words)
+        order = np.lexsort((ranks[words[owners]], -amounts[owners], keys))
+        first = np.ones(len(order), np.bool_)
+        first[1:] = np.diff(keys[order]) > 0
+        best = order[first]
+        return keys[best], words[owners[best]]
 
-def find_sentences(text: str) -> list[str]:
-    """Cut a text into sentences, as those of documents are; together they are the text."""
-    data = encode(text)
-    ends = np.cumsum(cut([data]).sentences, dtype=np.int64).tolist()
-    return [data[a:b].decode() for a, b in zip([0, *ends], ends, strict=False)]
+    @cached_property
+    def _n_terms(self) -> int:
+        return int(self._terms.max(initial=0)) + 1
 
+    def surfaces(self, texts: Ints, terms: Ints) -> list[str]:
+        """Give the commonest word of each text that stands for a term; "" where it has none."""
+        keys, words = self._surfaces
+        if not len(keys):
+            return [""] * len(terms)
+        wanted = np.where(terms < self._n_terms, texts * self._n_terms + terms, -1)
+        places = np.minimum(np.searchsorted(keys, wanted), len(keys) - 1)
+        found = np.where(keys[places] == wanted, words[places], -1)
+        return [
+            self._form(word, term) if word >= 0 else ""
+            for word, term in zip(found.tolist(), terms.tolist(), strict=True)
+        ]
 
-def find_stretches(sentences: Iterable[str], analyzer: Analyzer) -> list[Stretch]:
-    """Take sentences as stretches that a passage may be."""
-    out = []
-    for start, text in _short(sentences):
-        body = text.strip()
-        at = start + len(text) - len(text.lstrip())
-        out.append(Stretch(at, body, tuple(tokens(body, analyzer))))
-    return out
+    def _form(self, word: int, term: int) -> str:
+        spelt = self._tokens.spelt[word]
+        if spelt.isascii():
+            return spelt.decode()
+        forms, numbers = split_words(spelt.decode()), self._numbers[word]
+        return forms[numbers.index(term)] if len(forms) == len(numbers) else ""
 
+    # Marks
 
-def find_passages(
-    stretches: Iterable[Stretch], shares: Mapping[str, Share], *, n: int = PASSAGES, skip: int = 0
-) -> tuple[Passage, ...]:
-    """Choose at most n passages, the one that carries most first.
+    def marks(self, text: int, shares: WordShares) -> list[Mark]:
+        """Find the words of a text that give something."""
+        first, last = self._tokens.bounds[text : text + 2].tolist()
+        return self._marks(np.arange(first, last), shares, 0, len(self.texts[text]))
 
-    Each is chosen for the terms that those before it do not have, so that they do not say the
-    same. Passages that begin before `skip` (a title, which is shown anyway) are left out if there
-    are others.
-    """
-    found = [_passage(stretch, shares) for stretch in stretches]
-    found = [(passage, terms) for passage, terms in found if passage.score > 0]
-    left = [entry for entry in found if entry[0].start >= skip] or found
-    seen: set[str] = set()
-    chosen: list[Passage] = []
-    while left and len(chosen) < n:
-        gains = [sum(shares[t].score for t in terms if t not in seen) for _, terms in left]
-        best = int(np.argmax(gains))
-        if gains[best] <= 0:
-            break
-        passage, terms = left.pop(best)
-        chosen.append(passage)
-        seen.update(terms)
-    return tuple(sorted(chosen, key=lambda passage: -passage.score))
+    def _marks(self, tokens: Ints, shares: WordShares, start: int, stop: int) -> list[Mark]:
+        terms, owners = self._terms_in(tokens)
+        there, places = _find(terms, shares)
+        owners = owners[there]
+        starts = self._tokens.starts[tokens[owners]] - start
+        stops = np.minimum(self._tokens.stops[tokens[owners]], stop) - start
+        given = (shares.specific[places], shares.dense[places], shares.topics[places])
+        found: list[Mark] = []
+        last = -1
+        for owner, *values in zip(
+            owners.tolist(), *(each.tolist() for each in (starts, stops, *given)), strict=True
+        ):
+            mark = Mark(*values)
+            if owner == last:
+                # A word of several terms gives what they give, most by the strongest of them.
+                before = found.pop()
+                mark = mark._replace(
+                    specific=before.specific + mark.specific,
+                    dense=before.dense + mark.dense,
+                    topic=max((before, mark), key=lambda one: abs(one.dense)).topic,
+                )
+            found.append(mark)
+            last = owner
+        return found
 
+    # Passages
 
-def _passage(stretch: Stretch, shares: Mapping[str, Share]) -> tuple[Passage, list[str]]:
-    found = [*_carriers(stretch.words, shares)]
-    # In one order, so that the sum has the same bits whenever it is taken.
-    terms = [*dict.fromkeys(term for _, mine in found for term in mine)]
-    score = sum(shares[term].score for term in terms)
-    marks = tuple(mark for mark, _ in found)
-    return Passage(stretch.start, stretch.text, score, marks), terms
+    def passages(
+        self, text: int, shares: WordShares, *, n: int = PASSAGES, skip: int = 0
+    ) -> tuple[Passage, ...]:
+        """Choose at most n passages of a text, the one that gives most first.
 
-
-def _carriers(
-    words: Iterable[Token], shares: Mapping[str, Share]
-) -> Iterator[tuple[Mark, list[str]]]:
-    for word in words:
-        terms = [term for term in word.terms if term in shares]
-        if terms:
-            mine = [shares[term] for term in terms]
-            strongest = max(mine, key=lambda share: abs(share.compact))
-            joint = Share(
-                sum(share.own for share in mine),
-                sum(share.compact for share in mine),
-                strongest.topic,
+        Each is chosen for the terms that those before it do not have, so that they do not say the
+        same. Passages that begin before `skip` (a title, which is shown anyway) are left out if
+        there are others.
+        """
+        whole = self.texts[text]
+        ends = self._tokens.ends[slice(*self._tokens.sentence_bounds[text : text + 2].tolist())]
+        pieces = [*_pieces(whole, ends.tolist())]
+        first, last = self._tokens.bounds[text : text + 2].tolist()
+        terms, owners = self._terms_in(np.arange(first, last))
+        there, places = _find(terms, shares)
+        begins = np.array([piece[0] for piece in pieces], np.int64)
+        mine = np.searchsorted(begins, self._tokens.starts[first + owners[there]], "right") - 1
+        scores = (shares.specific + shares.dense).tolist()
+        held: list[dict[int, None]] = [{} for _ in pieces]
+        for piece, place in zip(mine.tolist(), places.tolist(), strict=True):
+            held[piece][place] = None
+        totals = [sum(scores[place] for place in its) for its in held]
+        good = [i for i, total in enumerate(totals) if total > 0]
+        left = [i for i in good if pieces[i][0] >= skip] or good
+        seen: set[int] = set()
+        chosen: list[int] = []
+        while left and len(chosen) < n:
+            gains = [sum(scores[place] for place in held[i] if place not in seen) for i in left]
+            best = max(gains)
+            if best <= 0:
+                break
+            chosen.append(left.pop(gains.index(best)))
+            seen.update(held[chosen[-1]])
+        tokens = first + owners[there]
+        return tuple(
+            Passage(
+                pieces[i][0],
+                whole[slice(*pieces[i])],
+                totals[i],
+                partial(self._marks, np.unique(tokens[mine == i]), shares, *pieces[i]),
             )
-            yield Mark(word.start, word.stop, joint), terms
+            for i in sorted(chosen, key=lambda i: -totals[i])
+        )
 
 
-def _short(sentences: Iterable[str]) -> Iterator[tuple[int, str]]:
-    """Give sentences with their places; those that are too long in pieces."""
-    at = 0
-    for sentence in sentences:
-        rest = sentence
-        while len(rest) > _LONGEST:
+def _find(terms: Ints, shares: WordShares) -> tuple[Ints, Ints]:
+    """Tell which terms give something, and where these are."""
+    if not len(shares.terms):
+        return np.empty(0, np.int64), np.empty(0, np.int64)
+    places = np.minimum(np.searchsorted(shares.terms, terms), len(shares.terms) - 1)
+    there = np.flatnonzero(shares.terms[places] == terms)
+    return there, places[there]
+
+
+def _pieces(text: str, ends: Sequence[int]) -> Iterator[tuple[int, int]]:
+    """Give the sentences of a text without space around them, those that are too long in pieces."""
+    start = 0
+    for stop in ends:
+        while stop - start > _LONGEST:
             # A clause's end in the second half is better than a space farther on.
-            ends = [1 + rest.rfind(end, _LONGEST // 2, _LONGEST) for end in "\n;:,"]
-            end = max(ends) or 1 + rest.rfind(" ", 1, _LONGEST) or _LONGEST
-            yield at, rest[:end]
-            at, rest = at + end, rest[end:]
-        yield at, rest
-        at += len(rest)
+            middle, last = start + _LONGEST // 2, start + _LONGEST
+            cuts = [1 + text.rfind(end, middle, last) for end in "\n;:,"]
+            end = max(cuts) or 1 + text.rfind(" ", start + 1, last) or last
+            yield _stripped(text, start, end)
+            start = end
+        yield _stripped(text, start, stop)
+        start = stop
+
+
+def _stripped(text: str, start: int, stop: int) -> tuple[int, int]:
+    piece = text[start:stop]
+    begin = start + len(piece) - len(piece.lstrip())
+    return begin, max(begin, start + len(piece.rstrip()))

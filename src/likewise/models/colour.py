@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from likewise.collection.records import TermCounts
-from likewise.collection.segment import find_rows
 from likewise.collection.snapshot import Snapshot
 from likewise.collection.text_counts import counts_of
 from likewise.compiled import Doubles
@@ -31,7 +30,6 @@ if TYPE_CHECKING:
 _TOPIC_WORDS = 6
 _MOST_TOPICS = 6
 _LEAST_SHARE = 0.01
-_NO_WEIGHT = 1e-6
 
 
 class Kind(StrEnum):
@@ -144,41 +142,11 @@ def decompose_text(
 
 
 def word_routes(model: TopicModel | Subspace, counts: TermCounts, triples: Triples) -> list[Route]:
-    """Work out the routes of each term of one document; `triples` has all of its own words.
-
-    A term unknown to the model is the document's own. Of the others, λ₂ ψ_w is the share of the
-    document's tokens that are w by the own route, so that divided by w's share of the tokens it
-    is p(own|w,d); the rest goes to topics and background as λ₁ Σ_k θ_k φ_kw to λ₃ Ω_w. In a
-    space a word's weight is projection and residual together, which are its topical and own
-    parts; a word without weight, as one of every document is, is background.
-    """
-    rows = find_rows(np.asarray(model.vocabulary.terms), counts.terms.astype(np.int64))
-    known = rows >= 0
-    shares = triples.shares[0].astype(np.float64)
-    own_weights = np.zeros(len(rows), np.float64)
-    own_weights[np.searchsorted(counts.terms, triples.terms)] = triples.weights
-    topics = triples.topics[0].astype(np.float64)
-    at = np.where(known, rows, 0)
-    if isinstance(model, TopicModel):
-        by_topic = model.word_topics[at, : model.width] * topics
-        topical = shares[0] * by_topic.sum(axis=1)
-        behind = shares[2] * np.asarray(model.background)[at].astype(np.float64)
-        own = shares[1] * own_weights * counts.counts.sum() / counts.counts
-        own = np.clip(own, 0, 1)
-        rest = (1 - own) / np.maximum(topical + behind, 1e-300)
-        found = np.stack([topical * rest, own, behind * rest], axis=1)
-    else:
-        by_topic = np.asarray(model.basis)[at] * topics
-        residual = np.sqrt(shares[1]) * own_weights
-        whole = by_topic.sum(axis=1) + residual
-        own = np.clip(residual / np.maximum(whole, _NO_WEIGHT), 0, 1)
-        found = np.stack([1 - own, own, np.zeros(len(own))], axis=1)
-        found[whole <= _NO_WEIGHT] = (0, 0, 1)
-    found[~known] = (0, 1, 0)
-    numbers = by_topic.argmax(axis=1) if by_topic.shape[1] else np.zeros(len(rows), np.int64)
+    """Give the routes of each term of one document; `triples` has all of its own words."""
+    found, numbers = model.routes(counts, triples)
     return [
-        Route(topical, its_own, behind, number)
-        for (topical, its_own, behind), number in zip(found.tolist(), numbers.tolist(), strict=True)
+        Route(topical, own, background, number)
+        for (topical, own, background), number in zip(found.tolist(), numbers.tolist(), strict=True)
     ]
 
 

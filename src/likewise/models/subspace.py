@@ -21,9 +21,20 @@ from numpy.typing import NDArray
 from likewise import notation
 from likewise.collection.pack import Arrays, require
 from likewise.collection.records import TermCounts
+from likewise.collection.segment import find_rows
 from likewise.collection.snapshot import Snapshot
 from likewise.compiled import Doubles, Floats, Ids, Int, Ints, fast_kernel
 from likewise.errors import UsageError
+from likewise.models.attribution import (
+    Attribution,
+    EncodedDocument,
+    WordSum,
+    add_up,
+    or_one,
+    owners_of,
+    split_by_words,
+    weights_by_place,
+)
 from likewise.models.bags import Vocabulary
 from likewise.models.document_vectors import as_halves, layout_of, to_arrays
 from likewise.models.halving import power_of_idf, unrecognised
@@ -44,6 +55,7 @@ _MIN_DF, _MANY_DOCS = 4, 10_000
 _POWER_DOCS, _ROUGH = 6000, 12
 # A residual below single precision's noise is none.
 _LEAST_SHARE = 1e-6
+_NO_WEIGHT = 1e-6
 
 
 @dataclass(frozen=True)
@@ -226,6 +238,51 @@ class Subspace(Model):
         from likewise.models.reading import describe_axes
 
         return describe_axes(self, collection, seen, words=words, docs=docs)
+
+    # What words carry
+
+    def attribute(
+        self, asked: Sequence[EncodedDocument], point: Doubles, counts: TermCounts, rows: Doubles
+    ) -> list[Attribution]:
+        """Split the dense scores of answers, given by their terms and stored rows, by words."""
+        lengths = [np.array([np.linalg.norm(one.point)]) for one in asked]
+        sums = [
+            self.as_sums(one.counts, length) for one, length in zip(asked, lengths, strict=True)
+        ]
+        weighed = zip(sums, asked, strict=True)
+        query = add_up([mine._replace(weights=mine.weights * one.weight) for mine, one in weighed])
+        answers = self.as_sums(counts, np.linalg.norm(rows, axis=1))
+        return split_by_words(query, answers, point, rows)
+
+    def as_sums(self, counts: TermCounts, lengths: Doubles) -> WordSum:
+        """Give the projections of documents, made so long, as sums over their words."""
+        bounds, rows, weighed = self.weigh(counts)
+        vectors = np.asarray(self.basis)[rows].astype(np.float64)
+        terms = np.asarray(self.vocabulary.terms)[rows].astype(np.int64)
+        made = WordSum(bounds, terms, weighed.astype(np.float64), vectors)
+        factors = lengths / or_one(np.linalg.norm(made.totals, axis=1))
+        return made._replace(weights=made.weights * factors[owners_of(bounds)])
+
+    def routes(self, counts: TermCounts, triples: Triples) -> tuple[Doubles, Ints]:
+        """Give for each word of documents how far it is topical, its own, background; its topic.
+
+        A word's weight is projection and residual together, which are its topical and own parts;
+        one without weight, as a word of every document is, is background. `triples` has all own
+        words. A term unknown to the model is the document's own.
+        """
+        rows = find_rows(np.asarray(self.vocabulary.terms), counts.terms.astype(np.int64))
+        docs = owners_of(counts.bounds)
+        shares = triples.shares.astype(np.float64)[docs]
+        by_topic = (
+            np.asarray(self.basis)[np.maximum(rows, 0)] * triples.topics.astype(np.float64)[docs]
+        )
+        residual = np.sqrt(shares[:, 1]) * weights_by_place(counts, triples)
+        whole = by_topic.sum(axis=1) + residual
+        own = np.clip(residual / np.maximum(whole, _NO_WEIGHT), 0, 1)
+        found = np.stack([1 - own, own, np.zeros(len(own))], axis=1)
+        found[whole <= _NO_WEIGHT] = (0, 0, 1)
+        found[rows < 0] = (0, 1, 0)
+        return found, by_topic.argmax(axis=1) if self.width else np.zeros(len(rows), np.int64)
 
 
 class Scale:

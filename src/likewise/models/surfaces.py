@@ -76,21 +76,12 @@ def surface_words(texts: Iterable[str], analyzer: Analyzer) -> dict[str, str]:
             for word in split_words(chunk.decode("utf-8", "replace")):
                 counted[word] += amount
     names = list(counted)
-    sizes, terms = analyzer.resolve([encode(name) for name in names])
-    single = [name for name, size in zip(names, sizes, strict=True) if size == 1]
-    # A word that is cut further (never a stem's only word) would shift the terms.
-    if len(single) != len(terms):
-        single, terms = _one_by_one(names, analyzer)
     best: dict[str, tuple[int, str]] = {}
-    for name, term in zip(single, terms, strict=True):
-        best[term] = min(best.get(term, (0, "")), (-counted[name], name))
+    for name, terms in zip(names, analyzer.terms_of([*map(encode, names)]), strict=True):
+        # A word that is cut further is never a stem's only word.
+        if len(terms) == 1:
+            best[terms[0]] = min(best.get(terms[0], (0, "")), (-counted[name], name))
     return {term: name for term, (_, name) in best.items()}
-
-
-def _one_by_one(names: list[str], analyzer: Analyzer) -> tuple[list[str], list[str]]:
-    pairs = [(name, analyzer.resolve([encode(name)])[1]) for name in names]
-    whole = [(name, terms[0]) for name, terms in pairs if len(terms) == 1]
-    return [name for name, _ in whole], [term for _, term in whole]
 
 
 def spaced(values: Ints, most: int) -> Ints:

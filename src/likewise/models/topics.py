@@ -21,6 +21,15 @@ from likewise.collection.records import TermCounts
 from likewise.collection.segment import find_rows
 from likewise.collection.snapshot import Snapshot
 from likewise.compiled import Doubles, Floats, Ids, Int, Ints, fast_kernel, kernel
+from likewise.models.attribution import (
+    Attribution,
+    EncodedDocument,
+    by_word,
+    or_one,
+    owners_of,
+    sums_of,
+    weights_by_place,
+)
 from likewise.models.bags import Vocabulary, counts_in
 from likewise.models.document_vectors import as_halves, layout_of, to_arrays
 from likewise.models.gibbs import padded
@@ -207,6 +216,64 @@ class TopicModel(Model):
     def fit_error(self, counts: TermCounts, *, seed: int = 0) -> float:
         """Give the perplexity of half the words of documents given the others."""
         return perplexity(self, *split(self.vocabulary.bags(counts), seed=seed))
+
+    # What words carry
+
+    def attribute(
+        self, asked: Sequence[EncodedDocument], point: Doubles, counts: TermCounts, rows: Doubles
+    ) -> list[Attribution]:
+        """Split the dense scores of answers, given by their terms and stored rows, by topics."""
+        asked_terms = np.concatenate([one.counts.terms for one in asked])
+        asked_rows = np.concatenate(
+            [self.word_shares(one.counts) * (one.weight * one.point) for one in asked]
+        )
+        topics = rows * point
+        carried = self.word_shares(counts) * topics[owners_of(counts.bounds)]
+        found = []
+        for i in range(len(rows)):
+            mine = slice(int(counts.bounds[i]), int(counts.bounds[i + 1]))
+            query = by_word(asked_terms, asked_rows * rows[i])
+            answer = by_word(counts.terms[mine], carried[mine])
+            found.append(Attribution(query, answer, topics[i]))
+        return found
+
+    def word_shares(self, counts: TermCounts) -> Doubles:
+        """Give the shares of documents' words in each topic: a row a word, one for each document.
+
+        A word's share of topic k is that of `n_w p(topical|w) p(k|w)` (see `routes`).
+        """
+        most = int(np.diff(counts.bounds).max(initial=0))
+        triples = self.decompose(counts, words=max(most, 1))
+        topical = self.routes(counts, triples)[0][:, 0]
+        rows = find_rows(np.asarray(self.vocabulary.terms), counts.terms.astype(np.int64))
+        docs = owners_of(counts.bounds)
+        by_topic = (
+            self.word_topics[np.maximum(rows, 0), : self.width]
+            * triples.topics.astype(np.float64)[docs]
+        )
+        by_topic *= (counts.counts * topical)[:, None] / or_one(by_topic.sum(axis=1, keepdims=True))
+        return np.asarray(by_topic / or_one(sums_of(by_topic, counts.bounds))[docs])
+
+    def routes(self, counts: TermCounts, triples: Triples) -> tuple[Doubles, Ints]:
+        """Give for each word of documents how far it is topical, its own, background; its topic.
+
+        λ₂ ψ_w is the share of the document's tokens that are w by the own route, so that divided
+        by w's share of the tokens it is p(own|w,d); the rest goes to topics and background as
+        λ₁ Σ_k θ_k φ_kw to λ₃ Ω_w. `triples` has all own words. A term unknown to the model is the
+        document's own.
+        """
+        rows = find_rows(np.asarray(self.vocabulary.terms), counts.terms.astype(np.int64))
+        at, docs = np.maximum(rows, 0), owners_of(counts.bounds)
+        shares = triples.shares.astype(np.float64)[docs]
+        by_topic = self.word_topics[at, : self.width] * triples.topics.astype(np.float64)[docs]
+        topical = shares[:, 0] * by_topic.sum(axis=1)
+        behind = shares[:, 2] * np.asarray(self.background)[at].astype(np.float64)
+        own = shares[:, 1] * weights_by_place(counts, triples)
+        own = np.clip(own * counts_in(counts)[docs] / counts.counts, 0, 1)
+        rest = (1 - own) / np.maximum(topical + behind, 1e-300)
+        found = np.stack([topical * rest, own, behind * rest], axis=1)
+        found[rows < 0] = (0, 1, 0)
+        return found, by_topic.argmax(axis=1)
 
 
 def without_prior(

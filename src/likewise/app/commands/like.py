@@ -124,10 +124,12 @@ def _write_page(
 ) -> None:
     from likewise.app.like_page import LikeAnswer, like_page
     from likewise.collection.build import content
+    from likewise.like.passages import TermNumbers, TextWords
 
-    if any(answer.reasons is None for answer in answers):
+    s = collection.snapshot
+    if any(one.explanation is None or one.explanation.evidence is None for one in answers):
         raise UsageError(
-            f"--html shows topics and own words, which {options.method} does not compare; "
+            f"--html shows topics and specific words, which {options.method} does not compare; "
             "methods with a page are halves, eq4, topics and words"
         )
     in_hand = [content(collection[doc_id]) for doc_id in options.id] + texts
@@ -137,11 +139,11 @@ def _write_page(
         named[0] if len(in_hand) == len(named) == 1 else "",
         in_hand[0] if len(in_hand) == 1 else "",
         [
-            LikeAnswer(answer.doc_id, answer.title, content(collection[answer.doc_id]), reasons)
+            LikeAnswer(answer.doc_id, answer.title, content(collection[answer.doc_id]), explained)
             for answer in answers
-            if (reasons := answer.reasons) is not None
+            if (explained := answer.explanation) is not None
         ],
-        analyzer=collection.snapshot.analyzer,
+        read=lambda shown: TextWords(shown, s.analyzer, TermNumbers.of(s)),
         about=f"by {answers.method}",
     )
     write_text(options.html, page)

@@ -11,12 +11,25 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import likewise as lw
+from likewise.collection.build import content
 from likewise.errors import LikewiseError
+from likewise.like.explain import (
+    FEEDBACK,
+    OTHERS,
+    RELATED,
+    ROUNDING,
+    SPECIFIC,
+    TOPICS,
+    VECTORS,
+    Explainer,
+    LikeQuery,
+)
 from likewise.like.likeness import Likeness, Parts
-from likewise.like.reasons import BEYOND, ROUNDING, VECTORS, Reasoner
 from likewise.like.store import make_halves
 from likewise.like.view import How, View, mix
+from likewise.models.attribution import NOTHING, EncodedDocument
 from likewise.models.model import Weights
+from likewise.models.surfaces import surface_words
 from likewise.retrieve.question import AGAINST, Question, of_doc, of_text
 from likewise_papers.like.published import PublishedView
 
@@ -35,49 +48,71 @@ def asked_of(likeness, question):
     return mix(like, unlike, against=AGAINST)
 
 
+def encoded_of(likeness, question):
+    weights = [1 / len(question.like)] * len(question.like)
+    weights += [-AGAINST / len(question.unlike) for _ in question.unlike]
+    return [
+        EncodedDocument(example.counts, likeness.view.ask(example.counts).point, weight)
+        for example, weight in zip(question.examples, weights, strict=True)
+    ]
+
+
+def explained(likeness, question, asked, docs, text=""):
+    query = LikeQuery(question, encoded_of(likeness, question), asked, text)
+    return Explainer(likeness).explain(query, np.array(docs, np.int64))
+
+
 def why_of(likeness, question, asked, doc, text=""):
-    """The reasons of one document."""
-    return Reasoner(likeness).explain(question, asked, [doc], text=text)[0]
+    """The explanation of one document."""
+    return explained(likeness, question, asked, [doc], text)[0]
+
+
+def group(why, name):
+    return next((part.parts for part in why.parts if part.name == name), ())
+
+
+def check_tree(score, parts, within=1e-6):
+    """Parts add up at every node, the largest first at the upper ones."""
+    if parts:
+        assert sum(part.score for part in parts) == pytest.approx(score, abs=within)
+    for part in parts:
+        check_tree(part.score, part.parts)
 
 
 def check(likeness, question, docs, text=""):
-    """All that must hold of reasons, whatever the model and the question."""
+    """All that must hold of explanations, whatever the model and the question."""
     asked = asked_of(likeness, question)
-    for doc, why in zip(
-        docs, Reasoner(likeness).explain(question, asked, docs, text=text), strict=True
-    ):
+    for doc, why in zip(docs, explained(likeness, question, asked, docs, text), strict=True):
         parts = likeness.parts(asked, doc)
         assert why.score == parts.score
-        total = sum(part.score for part in (*why.topics, *why.terms, *why.own))
-        assert total == pytest.approx(parts.score, abs=1e-9)
-        assert sum(part.score for part in why.parts) == pytest.approx(parts.score, abs=1e-9)
-        for many in (why.topics, why.terms, why.own, why.parts):
+        check_tree(why.score, why.parts, within=1e-9)
+        assert {part.kind for part in why.parts} <= {"group"}
+        for many in (why.parts, *(part.parts for part in why.parts)):
             sizes = [abs(part.score) for part in many]
             assert sizes == sorted(sizes, reverse=True)
-        for term in why.terms:
-            whole = sum(pair.score for pair in term.pairs) + term.others + term.rounding
-            assert whole == pytest.approx(term.score, abs=1e-12)
-            assert term.term or term.word == ROUNDING
-            assert abs(term.rounding) < 0.03 or not term.term
-            assert abs(term.score) < 1e-6 or term.term
-        for words in (why.answer_words, why.question_words):
-            carried = sum(share.compact for share in words.values())
-            assert carried == pytest.approx(parts.topics.sum(), abs=0.03)
-            own = sum(share.own for share in words.values())
-            assert own == pytest.approx(parts.words.sum(), abs=1e-9)
-        for passage in (*why.passages, *why.question_passages):
+        for term in group(why, RELATED):
+            rounding = sum(part.score for part in term.parts if part.name == ROUNDING)
+            assert abs(rounding) < 0.03
+            assert term.kind == "word" or term.name == ROUNDING
+            assert abs(term.score) < 1e-6 or term.kind == "word"
+        for words in (why.evidence.answer_words, why.evidence.query_words):
+            assert words.dense.sum() == pytest.approx(parts.topics.sum(), abs=0.03)
+            assert words.specific.sum() == pytest.approx(parts.words.sum(), abs=1e-9)
+            assert (np.diff(words.terms) > 0).all()
+        for passage in (*why.evidence.passages, *why.evidence.query_passages):
             assert all(0 <= m.start < m.stop <= len(passage.text) for m in passage.marks)
-        orjson.dumps(why.to_json())
+            assert passage.marks
+            orjson.dumps(passage.to_json())
 
 
 @pytest.mark.parametrize("view", [View, partial(View, how=How.SHARES), PublishedView])
 @pytest.mark.parametrize("model", ["lda", "lsi"])
-def test_reasons_add_up_to_the_score_of_the_ranking(themes, model, view):
+def test_explanations_add_up_to_the_score_of_the_ranking(themes, model, view):
     likeness, s = likeness_of(themes, model, view), themes.snapshot
     question = Question("q", (of_doc(s, 0),))
     asked = asked_of(likeness, question)
     ranking, _ = likeness.rank(asked, k=20, depth=0, omit=question.docs)
-    found = Reasoner(likeness).explain(question, asked, ranking.docs.tolist())
+    found = explained(likeness, question, asked, ranking.docs.tolist())
     assert [why.score for why in found] == pytest.approx(ranking.scores.tolist(), abs=1e-9)
     check(likeness, question, ranking.docs.tolist())
 
@@ -96,7 +131,7 @@ def corpora(draw):
 
 @settings(max_examples=12)
 @given(corpora(), st.sampled_from(["lsi(topics=3)", "ddm(topics=3,sweeps=4,samples=1)"]))
-def test_reasons_add_up_on_any_collection(corpus, model):
+def test_explanations_add_up_on_any_collection(corpus, model):
     first, second, gone, like, unlike, outside = corpus
     folder = Path(tempfile.mkdtemp())
     try:
@@ -134,14 +169,19 @@ def test_a_word_has_its_part_and_the_related_words_behind_it(themes):
         names = s.terms(model.vocabulary.terms[weighed.rows])
         sides.append((names, weighed.weights[:, None] * rows / length))
     pairs = sides[0][1] @ sides[1][1].T
-    for term in why.terms:
-        if term.term:
-            row = pairs[sides[0][0].index(term.term)]
-            order = np.argsort(-row if term.score > 0 else row)[:3]
-            expected = {sides[1][0][j]: row[j] for j in order if row[j] * term.score > 0}
-            assert {p.term: p.score for p in term.pairs} == pytest.approx(expected, abs=1e-6)
-            assert term.score == pytest.approx(row.sum(), abs=0.02)
-    assert {term.term for term in why.terms} >= set(sides[0][0])
+    # Every word of these texts is its own stem's.
+    surfaces = [surface_words([content(s.document(doc))], s.analyzer) for doc in (0, 3)]
+    names = [[words[term] for term in side[0]] for words, side in zip(surfaces, sides, strict=True)]
+    words = [part for part in group(why, RELATED) if part.kind == "word"]
+    for term in words:
+        row = pairs[names[0].index(term.name)]
+        order = np.argsort(-row if term.score > 0 else row)[:3]
+        expected = {names[1][j]: row[j] for j in order if row[j] * term.score > 0}
+        behind = {p.name: p.score for p in term.parts if p.kind == "word"}
+        assert behind == pytest.approx(expected, abs=1e-6)
+        assert [p.name for p in term.parts if p.kind == "rest"] == [OTHERS, ROUNDING]
+        assert term.score == pytest.approx(row.sum(), abs=0.02)
+    assert {term.name for term in words} >= set(names[0])
 
 
 def test_words_are_those_of_the_texts_and_topics_have_theirs(papers):
@@ -151,14 +191,13 @@ def test_words_are_those_of_the_texts_and_topics_have_theirs(papers):
     question = Question("q", (of_text(s, text),))
     asked = asked_of(likeness, question)
     why = why_of(likeness, question, asked, s.find_doc("4"), text=text)
-    words = {term.term: term.word for term in why.terms}
-    assert words["flutter"] == "fluttering"
-    assert words["panel"] == "panels"
-    assert why.question_passages[0].text == "Supersonic panels fluttering."
-    assert why.passages[0].text == "Panels in supersonic flow."
+    words = {part.name for part in group(why, RELATED)}
+    assert {"fluttering", "panels"} <= words
+    assert why.evidence.query_passages[0].text == "Supersonic panels fluttering."
+    assert why.evidence.passages[0].text == "Panels in supersonic flow."
     silent = why_of(likeness, question, asked, s.find_doc("4"))
-    assert silent.question_passages == ()
-    assert {term.term: term.word for term in silent.terms}["flutter"] == "flutter"
+    assert silent.evidence.query_passages == ()
+    assert "flutter" in {part.name for part in group(silent, RELATED)}
     assert silent.parts[0].score == why.parts[0].score
 
 
@@ -166,13 +205,15 @@ def test_topics_are_named_and_their_words_marked(themes):
     likeness, s = likeness_of(themes, "lda"), themes.snapshot
     question = Question("q", (of_doc(s, 0),))
     why = why_of(likeness, question, asked_of(likeness, question), 3)
-    best = why.topics[0]
-    assert set(best.words) <= {"boundary", "layer", "flow", "laminar", "viscous", "plate"}
-    mine = {t: share for t, share in why.answer_words.items() if share.topic == best.number}
+    best = group(why, TOPICS)[0]
+    [topic] = [topic for topic in why.evidence.topics if str(topic) == best.name]
+    assert set(topic.words) <= {"boundary", "layer", "flow", "laminar", "viscous", "plate"}
+    words = why.evidence.answer_words
+    mine = s.terms(words.terms[words.topics == topic.number])
     assert {"laminar", "plate"} <= set(mine)
-    assert why.parts[0].name == f"topic {best.number} ({', '.join(best.words[:3])})"
-    assert next(name for name, _ in why.by_half()) == "topics"
-    assert not why.terms
+    assert best.name == f"topic {topic.number} ({', '.join(topic.words[:3])})"
+    assert best.kind == "topic"
+    assert not group(why, RELATED)
 
 
 def test_what_is_beyond_the_question_is_a_part_of_its_own(themes):
@@ -181,8 +222,8 @@ def test_what_is_beyond_the_question_is_a_part_of_its_own(themes):
     asked = asked_of(likeness, question)
     turned = asked._replace(point=asked.point + likeness.view.ask(of_doc(s, 1).counts).point)
     why = why_of(likeness, question, turned, 4)
-    [beyond] = [term for term in why.terms if not term.term]
-    assert beyond.word == BEYOND
+    [beyond] = [part for part in group(why, RELATED) if part.kind == "rest"]
+    assert beyond.name == FEEDBACK
     assert abs(beyond.score) > 0.1
     assert sum(part.score for part in why.parts) == pytest.approx(why.score, abs=1e-9)
 
@@ -194,15 +235,18 @@ def test_a_model_without_words_is_one_part(papers):
     given_parts = Parts(np.array([0.25, -0.05]), flutter, np.array([0.4]))
     likeness = SimpleNamespace(
         collection=s,
-        view=SimpleNamespace(model=SimpleNamespace(n_topics=2)),
-        parts=lambda asked, doc: given_parts,
+        weights=Weights(),
+        view=SimpleNamespace(model=SimpleNamespace(attribute=lambda *_: [NOTHING])),
+        split=lambda asked, docs: [given_parts],
+        rows=lambda docs: np.zeros((1, 2)),
     )
-    why = why_of(likeness, question, None, s.find_doc("4"))
-    [part] = why.terms
-    assert (part.term, part.word) == ("", VECTORS)
+    query = LikeQuery(question, [], SimpleNamespace(point=np.zeros(2)))
+    [why] = Explainer(likeness).explain(query, np.array([s.find_doc("4")]))
+    [part] = group(why, VECTORS)
+    assert (part.kind, part.name) == ("rest", VECTORS)
     assert part.score == pytest.approx(0.2)
-    assert [(name, len(parts)) for name, parts in why.by_half()] == [(VECTORS, 1), ("own words", 1)]
-    assert why.passages[0].score == pytest.approx(0.4)
+    assert {part.name: len(part.parts) for part in why.parts} == {VECTORS: 1, SPECIFIC: 1}
+    assert why.evidence.passages[0].score == pytest.approx(0.4)
     assert sum(p.score for p in why.parts) == pytest.approx(why.score) == pytest.approx(0.6)
 
 
@@ -213,10 +257,10 @@ def test_a_half_that_does_not_count_has_no_part(themes, model, weights):
     question = Question("q", (of_doc(s, 0),), (of_doc(s, 1),))
     check(likeness, question, [3, 4, 5])
     why = why_of(likeness, question, asked_of(likeness, question), 3)
-    assert bool(why.topics or why.terms) == (weights.points > 0)
+    assert bool(group(why, TOPICS) or group(why, RELATED)) == (weights.points > 0)
 
 
-def test_documents_without_words_have_no_reasons(themes):
+def test_documents_without_words_have_no_explanation(themes):
     s = themes.snapshot
     empty = s.find_doc("empty")
     for model in ("lda", "lsi"):
@@ -225,12 +269,12 @@ def test_documents_without_words_have_no_reasons(themes):
         check(likeness, Question("q", (of_doc(s, empty),)), [0, empty])
         question = Question("q", (of_doc(s, empty),))
         why = why_of(likeness, question, asked_of(likeness, question), 0)
-        assert (why.score, why.parts, why.passages) == (0, [], ())
+        assert (why.score, why.parts, why.evidence.passages) == (0, (), ())
 
 
 @settings(max_examples=8)
 @given(st.lists(st.text(max_size=40), min_size=3, max_size=5))
-def test_hostile_texts_have_reasons(texts):
+def test_hostile_texts_are_explained(texts):
     marks = ["<script>wing</script>\x00 \x1b[31m", "\u202ewing flutter\r\n", "漢字漢字 wing &amp;"]
     folder = Path(tempfile.mkdtemp())
     try:
