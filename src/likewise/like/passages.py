@@ -8,7 +8,7 @@ from functools import cached_property, partial
 import numpy as np
 
 from likewise.collection.snapshot import Snapshot
-from likewise.compiled import Ints
+from likewise.compiled import Doubles, Int, Ints, kernel
 from likewise.records import Mark, Passage, WordShares
 from likewise.text.analysis import Analyzer, encode, split_words
 from likewise.text.tokens import find_tokens
@@ -163,40 +163,32 @@ class TextWords:
         same. Passages that begin before `skip` (a title, which is shown anyway) are left out if
         there are others.
         """
-        whole = self.texts[text]
-        ends = self._tokens.ends[slice(*self._tokens.sentence_bounds[text : text + 2].tolist())]
+        whole, tokens = self.texts[text], self._tokens
+        ends = tokens.ends[slice(*tokens.sentence_bounds[text : text + 2].tolist())]
         pieces = [*_pieces(whole, ends.tolist())]
-        first, last = self._tokens.bounds[text : text + 2].tolist()
-        terms, owners = self._terms_in(np.arange(first, last))
-        there, places = _find(terms, shares)
-        begins = np.array([piece[0] for piece in pieces], np.int64)
-        mine = np.searchsorted(begins, self._tokens.starts[first + owners[there]], "right") - 1
-        scores = (shares.specific + shares.dense).tolist()
-        held: list[dict[int, None]] = [{} for _ in pieces]
-        for piece, place in zip(mine.tolist(), places.tolist(), strict=True):
-            held[piece][place] = None
-        totals = [sum(scores[place] for place in its) for its in held]
-        good = [i for i, total in enumerate(totals) if total > 0]
-        left = [i for i in good if pieces[i][0] >= skip] or good
-        seen: set[int] = set()
-        chosen: list[int] = []
-        while left and len(chosen) < n:
-            gains = [sum(scores[place] for place in held[i] if place not in seen) for i in left]
-            best = max(gains)
-            if best <= 0:
-                break
-            chosen.append(left.pop(gains.index(best)))
-            seen.update(held[chosen[-1]])
-        tokens = first + owners[there]
+        mine = slice(*tokens.bounds[text : text + 2].tolist())
+        totals, chosen = choose_pieces(
+            (tokens.starts[mine], tokens.words[mine]),
+            (self._firsts, self._sizes, self._terms),
+            (shares.terms, shares.specific + shares.dense),
+            np.array([piece[0] for piece in pieces], np.int64),
+            skip,
+            n,
+        )
+        scores = totals.tolist()
         return tuple(
             Passage(
                 pieces[i][0],
                 whole[slice(*pieces[i])],
-                totals[i],
-                partial(self._marks, np.unique(tokens[mine == i]), shares, *pieces[i]),
+                scores[i],
+                partial(self._marks_within, mine, shares, *pieces[i]),
             )
-            for i in sorted(chosen, key=lambda i: -totals[i])
+            for i in sorted(chosen.tolist(), key=lambda i: -scores[i])
         )
+
+    def _marks_within(self, mine: slice, shares: WordShares, start: int, stop: int) -> list[Mark]:
+        first, last = np.searchsorted(self._tokens.starts[mine], [start, stop]).tolist()
+        return self._marks(mine.start + np.arange(first, last), shares, start, stop)
 
 
 def _find(terms: Ints, shares: WordShares) -> tuple[Ints, Ints]:
@@ -227,3 +219,68 @@ def _stripped(text: str, start: int, stop: int) -> tuple[int, int]:
     piece = text[start:stop]
     begin = start + len(piece) - len(piece.lstrip())
     return begin, max(begin, start + len(piece.rstrip()))
+
+
+@kernel
+def choose_pieces(
+    tokens: tuple[Ints, Ints],
+    words: tuple[Ints, Ints, Ints],
+    shares: tuple[Ints, Doubles],
+    begins: Ints,
+    skip: Int,
+    n: Int,
+) -> tuple[Doubles, Ints]:
+    """Score the pieces of a text by their distinct terms, and choose some of them.
+
+    `tokens` are where words begin, and their numbers; word w has the terms
+    `terms[firsts[w]:firsts[w] + sizes[w]]`. A total equals the sum of the scores of a piece's
+    distinct terms, as they come; the next that is chosen is `np.argmax` of the sums over those that
+    the chosen ones do not have, while that is above nothing.
+    """
+    starts, numbers = tokens
+    firsts, sizes, terms = words
+    known, scores = shares
+    n_pieces = len(begins)
+    totals = np.zeros(n_pieces)
+    chosen = np.empty(n, np.int64)
+    room = np.int64(0)
+    for word in numbers:
+        room += sizes[word]
+    pieces, places = np.empty(room, np.int64), np.empty(room, np.int64)
+    last = np.full(len(known), -1, np.int64)
+    piece = n_found = np.int64(0)
+    for j in range(len(starts)):
+        while piece + 1 < n_pieces and begins[piece + 1] <= starts[j]:
+            piece += 1
+        word = numbers[j]
+        for t in range(firsts[word], firsts[word] + sizes[word]):
+            place = np.searchsorted(known, terms[t])
+            if place < len(known) and known[place] == terms[t] and last[place] != piece:
+                last[place] = piece
+                totals[piece] += scores[place]
+                pieces[n_found], places[n_found] = piece, place
+                n_found += 1
+    left = totals > 0
+    after = left & (begins >= skip)
+    if after.any():
+        left = after
+    seen = np.zeros(len(known), np.bool_)
+    n_chosen = 0
+    while n_chosen < n:
+        gains = np.zeros(n_pieces)
+        for i in range(n_found):
+            if not seen[places[i]]:
+                gains[pieces[i]] += scores[places[i]]
+        best = -1
+        for i in range(n_pieces):
+            if left[i] and gains[i] > 0 and (best < 0 or gains[i] > gains[best]):
+                best = i
+        if best < 0:
+            break
+        chosen[n_chosen] = best
+        n_chosen += 1
+        left[best] = False
+        for i in range(n_found):
+            if pieces[i] == best:
+                seen[places[i]] = True
+    return totals, chosen[:n_chosen]

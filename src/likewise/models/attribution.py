@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from likewise.collection.records import TermCounts
-from likewise.compiled import Doubles, Ids, Ints
+from likewise.compiled import Doubles, Ids, Ints, kernel
 from likewise.models.triple import Triples
 
 # So many words of a query, the strongest, are paired with so many of an answer's words.
@@ -76,12 +76,14 @@ class WordSum(NamedTuple):
     bounds: Ints
     terms: Ints
     weights: Doubles
-    vectors: Doubles
+    vectors: NDArray[np.float32]
 
     @property
     def totals(self) -> Doubles:
         """The vectors, a row for each document."""
-        return sums_of(self.weights[:, None] * self.vectors, self.bounds)
+        out = np.zeros((len(self.bounds) - 1, self.vectors.shape[1]))
+        add_words(self.bounds, self.weights, self.vectors, out)
+        return out
 
 
 def sums_of(rows: Doubles, bounds: Ints) -> Doubles:
@@ -129,33 +131,83 @@ def split_by_words(
 
     `point` is what was asked for in the end, which the words of answers are compared with.
     """
-    given = query.weights[:, None] * (query.vectors @ rows.T)
+    given = (query.weights[:, None] * (query.vectors.astype(np.float64) @ rows.T)).T.copy()
     carried = answers.weights * (answers.vectors @ point)
-    totals = answers.totals
-    none = np.full(max(len(carried), len(given)), -1)
+    orders = [by_magnitude(scores) for scores in given]
+    n_words = len(query.weights)
+    first = np.full((len(rows), min(PAIRED, n_words)), -1)
+    for i, order in enumerate(orders):
+        first[i, : len(order)] = order[:PAIRED]
+    each = (query.vectors @ answers.vectors.T) * query.weights.astype(np.float32)[:, None]
+    places = np.full((*first.shape, PAIRS), -1)
+    pairs = np.zeros(places.shape)
+    choose_pairs(each, answers.weights, answers.bounds, given, first, (places, pairs))
+    terms = np.zeros_like(places)
+    terms[places >= 0] = answers.terms[places[places >= 0]]
+    # With the precision of the pairs: what they leave of a word's part is of other words.
+    totals = np.einsum("id,wd->iw", answers.totals, query.vectors) * query.weights
+    none = np.full(max(len(carried), n_words), -1)
     found = []
-    for i in range(len(rows)):
-        mine = slice(int(answers.bounds[i]), int(answers.bounds[i + 1]))
-        scores = np.ascontiguousarray(given[:, i])
-        order = by_magnitude(scores)
-        paired = order[:PAIRED]
-        strong = query.weights[paired, None] * query.vectors[paired]
-        each = (strong @ answers.vectors[mine].T) * answers.weights[mine]
-        # Those that speak for the word's part: the others are what they outweigh.
-        signed = each * np.sign(scores[paired])[:, None]
-        best = np.argsort(-signed, axis=1, kind="stable")[:, :PAIRS]
-        kept = np.take_along_axis(signed, best, axis=1) > 0
-        pairs = np.where(kept, np.take_along_axis(each, best, axis=1), 0.0)
-        terms = answers.terms[mine][best] if each.shape[1] else np.zeros(best.shape, np.int64)
+    for i, order in enumerate(orders):
+        mine, n = slice(int(answers.bounds[i]), int(answers.bounds[i + 1])), len(order[:PAIRED])
         found.append(
             Attribution(
-                Shares(query.terms, scores, none[: len(scores)]),
+                Shares(query.terms, given[i], none[:n_words]),
                 Shares(answers.terms[mine], carried[mine], none[: mine.stop - mine.start]),
                 np.empty(0),
-                Pairs(order, terms, pairs, strong @ totals[i]),
+                Pairs(order, terms[i, :n], pairs[i, :n], totals[i, order[:n]]),
             )
         )
     return found
+
+
+@kernel
+def add_words(bounds: Ints, weights: Doubles, vectors: NDArray[np.float32], out: Doubles) -> None:
+    """Add up the weighed vectors of documents' words.
+
+    Equals `weights[mine] @ vectors[mine]` for the rows of each document.
+    """
+    for i in range(len(bounds) - 1):
+        for j in range(bounds[i], bounds[i + 1]):
+            for k in range(vectors.shape[1]):
+                out[i, k] += weights[j] * np.float64(vectors[j, k])
+
+
+@kernel
+def choose_pairs(
+    each: NDArray[np.float32],
+    weights: Doubles,
+    bounds: Ints,
+    given: Doubles,
+    first: Ints,
+    out: tuple[Ints, Doubles],
+) -> None:
+    """Choose the words of each answer that speak most for a word's part.
+
+    `each` has a row for each word of the query and a column for each word of an answer, to be times
+    `weights`. For the words `first` of each answer equals the largest, by
+    `np.argsort(-sign * each * weights, kind="stable")`, that are above nothing.
+    """
+    places, scores = out
+    for i in range(len(bounds) - 1):
+        for p in range(first.shape[1]):
+            word = first[i, p]
+            if word < 0:
+                break
+            sign = 1.0 if given[i, word] > 0 else -1.0
+            for j in range(bounds[i], bounds[i + 1]):
+                value = np.float64(each[word, j]) * weights[j]
+                if value * sign <= 0:
+                    continue
+                at = places.shape[2]
+                while at > 0 and (
+                    places[i, p, at - 1] < 0 or scores[i, p, at - 1] * sign < value * sign
+                ):
+                    at -= 1
+                for k in range(places.shape[2] - 1, at, -1):
+                    places[i, p, k], scores[i, p, k] = places[i, p, k - 1], scores[i, p, k - 1]
+                if at < places.shape[2]:
+                    places[i, p, at], scores[i, p, at] = j, value
 
 
 def by_magnitude(scores: Doubles) -> Ints:

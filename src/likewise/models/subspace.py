@@ -257,7 +257,7 @@ class Subspace(Model):
     def as_sums(self, counts: TermCounts, lengths: Doubles) -> WordSum:
         """Give the projections of documents, made so long, as sums over their words."""
         bounds, rows, weighed = self.weigh(counts)
-        vectors = np.asarray(self.basis)[rows].astype(np.float64)
+        vectors = np.asarray(self.basis)[rows]
         terms = np.asarray(self.vocabulary.terms)[rows].astype(np.int64)
         made = WordSum(bounds, terms, weighed.astype(np.float64), vectors)
         factors = lengths / or_one(np.linalg.norm(made.totals, axis=1))

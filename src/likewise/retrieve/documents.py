@@ -7,11 +7,13 @@ candidates were looked for.
 
 from __future__ import annotations
 
+import math
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from typing import Any, Generic, TypeVar
 
 import numpy as np
+from numpy.typing import NDArray
 
 from likewise.collection.records import TermCounts
 from likewise.collection.snapshot import Snapshot
@@ -170,20 +172,20 @@ def split_records(retriever: Retriever, query: Mapping[str, float], docs: Ints) 
     _, terms, weights, factors, (share,) = retriever.weigh([query])
     bounds, doc_terms, doc_counts = snapshot.term_counts(docs)
     order = np.argsort(terms, kind="stable")
-    names, norms = snapshot.terms(terms), retriever.norms(docs)
+    names, norms = snapshot.terms(terms[order]), retriever.norms(docs)
+    parts = np.full((len(docs), len(terms)), np.nan, np.float32)
+    query_words = (terms[order], weights[order], factors[order])
+    split_counts((bounds, doc_terms, doc_counts), query_words, kind, norms, parts)
     found = []
-    for i in range(len(docs)):
-        mine = slice(int(bounds[i]), int(bounds[i + 1]))
-        _, here, there = np.intersect1d(
-            doc_terms[mine], terms[order], assume_unique=True, return_indices=True
-        )
-        parts = []
-        for count, place in zip(doc_counts[mine][here], order[there].tolist(), strict=True):
-            value = impact(kind, np.float32(count), norms[i], factors[place])
-            parts.append(Part("word", names[place], float(weights[place] * value)))
+    for i, scores in enumerate(parts.tolist()):
+        mine = [
+            Part("word", name, score)
+            for name, score in zip(names, scores, strict=True)
+            if not math.isnan(score)
+        ]
         if share:
-            parts.append(Part("rest", OWN_PART, float(share * norms[i])))
-        found.append(parts)
+            mine.append(Part("rest", OWN_PART, float(share * norms[i])))
+        found.append(mine)
     return found
 
 
@@ -286,3 +288,31 @@ def score_counts(
         if share != 0:
             total = np.float32(total + share * norms[i])
         out[i] = absent if n_shared == 0 and not np.isnan(absent) else total
+
+
+@kernel
+def split_counts(
+    counted: tuple[Ints, Ids, Ids],
+    query: tuple[Ints, Floats, Floats],
+    kind: Int,
+    norms: Floats,
+    out: NDArray[np.float32],
+) -> None:
+    """Give what each term of a query, ascending, adds to the scores of documents, a row for each.
+
+    Equals `weights * impact(kind, counts, norm, factors)` where a document has the term; others are
+    left as they are.
+    """
+    bounds, doc_terms, counts = counted
+    terms, weights, factors = query
+    for i in range(len(bounds) - 1):
+        at = 0
+        for j in range(bounds[i], bounds[i + 1]):
+            term = np.int64(doc_terms[j])
+            while at < len(terms) and terms[at] < term:
+                at += 1
+            if at == len(terms):
+                break
+            if terms[at] == term:
+                value = impact(kind, np.float32(counts[j]), norms[i], factors[at])
+                out[i, at] = weights[at] * value

@@ -7,6 +7,7 @@ taken apart by Unicode's rules later, once for each distinct chunk (see `analysi
 
 from __future__ import annotations
 
+from functools import cache
 from typing import NamedTuple
 
 import numpy as np
@@ -125,6 +126,7 @@ def repeat_first(chunks: Chunks, firsts: Ints, times: int) -> Chunks:
     )
 
 
+@cache
 def _abbreviations() -> NDArray[np.uint64]:
     words = Strings.of([word.encode() for word in _ABBREVIATIONS])
     return np.sort(_hash_all(*words))
