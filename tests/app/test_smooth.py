@@ -366,7 +366,9 @@ def test_the_users_own_function(seas):
     assert space.width == 2
     answers = seas.search("wing", smooth="klsa(model=gram)", explain=True)
     for answer in answers:
-        assert sum(p.score for p in answer.explanation.parts) == pytest.approx(answer.score, rel=1e-5)
+        assert sum(p.score for p in answer.explanation.parts) == pytest.approx(
+            answer.score, rel=1e-5
+        )
     with pytest.raises(UsageError, match="vectors or by a function"):
         seas.models.fit("klsa", vectors=np.ones((40, 2)), gram=same_length)
     with pytest.raises(UsageError, match="ids name the documents of vectors"):

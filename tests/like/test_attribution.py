@@ -10,14 +10,14 @@ def counts(themes):
 
 
 def test_the_shares_of_words_in_a_topic_are_one(themes, counts):
-    shares = themes.model("lda").word_shares(counts)
+    shares = themes.models["lda"].word_shares(counts)
     assert shares.shape == (len(counts.terms), 3)
     assert shares.min() >= 0
     assert shares.sum(axis=0) == pytest.approx(1)
 
 
 def test_a_word_that_a_topic_prefers_carries_more_of_it(themes, counts):
-    model = themes.model("lda")
+    model = themes.models["lda"]
     shares = model.word_shares(counts)
     rows = np.searchsorted(model.vocabulary.terms, counts.terms)
     expected = np.asarray(model.word_topics)[rows, :3] * counts.counts[:, None]
@@ -35,14 +35,14 @@ def test_words_in_several_rows_become_one():
 
 
 def test_a_projection_is_the_sum_of_its_words(themes, counts):
-    model = themes.model("lsi")
+    model = themes.models["lsi"]
     one = model.as_sums(counts, np.array([2.0]))
     projection = model.decompose(counts).topics[0].astype(np.float64)
     assert one.totals[0] == pytest.approx(2 * projection / np.linalg.norm(projection), abs=1e-6)
 
 
 def test_sums_add_up_with_each_word_once(themes):
-    model, s = themes.model("lsi"), themes.snapshot
+    model, s = themes.models["lsi"], themes.snapshot
     docs = [s.term_counts(np.array([doc])) for doc in (0, 1, 3)]
     sums = [model.as_sums(counts, np.ones(1)) for counts in docs]
     both = add_up(sums)
@@ -53,16 +53,16 @@ def test_sums_add_up_with_each_word_once(themes):
 def test_no_words_are_no_vector(themes):
     s = themes.snapshot
     empty = s.term_counts(np.array([s.find_doc("empty")]))
-    assert not themes.model("lsi").as_sums(empty, np.ones(1)).totals.any()
-    assert themes.model("lda").word_shares(empty).shape == (0, 3)
+    assert not themes.models["lsi"].as_sums(empty, np.ones(1)).totals.any()
+    assert themes.models["lda"].word_shares(empty).shape == (0, 3)
 
 
 @pytest.mark.parametrize("name", ["lda", "lsi"])
 def test_a_batch_is_split_as_each_document_alone(themes, name):
-    model, s = themes.model(name), themes.snapshot
+    model, s = themes.models[name], themes.snapshot
     docs = np.array([4, s.find_doc("empty"), 1, 3])
-    asked = [EncodedDocument(s.term_counts(np.array([0])), np.full(model.n_topics, 0.3), 1.0)]
-    point, rows = asked[0].point, np.random.default_rng(1).random((4, model.n_topics))
+    asked = [EncodedDocument(s.term_counts(np.array([0])), np.full(model.width, 0.3), 1.0)]
+    point, rows = asked[0].point, np.random.default_rng(1).random((4, model.width))
     together = model.attribute(asked, point, s.term_counts(docs), rows)
     for i, doc in enumerate(docs):
         counts = s.term_counts(np.array([doc]))

@@ -251,7 +251,9 @@ def test_other_uses_of_a_model(fitted, tmp_path):
     found = fitted.like("d0", k=5, explain=True, method="near")
     assert [answer.fields["kind"] for answer in found] == [0] * 5
     assert found[0].explanation.parts[0].name.startswith("dimension ")
-    assert sum(p.score for p in found[0].explanation.parts) == pytest.approx(found[0].score, abs=1e-4)
+    assert sum(p.score for p in found[0].explanation.parts) == pytest.approx(
+        found[0].score, abs=1e-4
+    )
     made = fitted.models.decompose(text=PLAIN[2]["text"] + " zebra")
     assert made.model == "vectors"
     assert made.topics == ()

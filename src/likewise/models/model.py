@@ -19,6 +19,7 @@ from likewise.models.triple import OWN_WORDS, Triples
 from likewise.records import Document
 
 if TYPE_CHECKING:
+    from likewise.models.attribution import Attribution, EncodedDocument
     from likewise.models.bags import Vocabulary
     from likewise.models.reading import Survey, TopicDescription
     from likewise.models.topics import TopicModel
@@ -126,6 +127,18 @@ class Model(ABC):
         Zeros for a document of which the model knows no word.
         """
         self._smooths("and compares no documents")
+
+    def attribute(
+        self, asked: Sequence[EncodedDocument], point: Doubles, counts: TermCounts, rows: Doubles
+    ) -> list[Attribution]:
+        """Split the dense scores of answers, given by their terms and stored rows.
+
+        `asked` are the documents in hand, `point` what was compared in the end. Unless a model says
+        otherwise no words make up its vectors.
+        """
+        from likewise.models.attribution import NOTHING
+
+        return [NOTHING] * len(rows)
 
     def query_vector(self, counts: TermCounts, triples: Triples, vector: Floats | None) -> Floats:
         """Give what is compared of one document in hand, which may come with a vector."""

@@ -21,9 +21,8 @@ from likewise import notation
 from likewise.collection.pack import Arrays, require
 from likewise.collection.records import TermCounts
 from likewise.collection.snapshot import Snapshot
-from likewise.compiled import Doubles, Floats, Ints, fast_kernel
+from likewise.compiled import Floats, Ints, fast_kernel
 from likewise.errors import UsageError
-from likewise.models.attribution import NOTHING, Attribution, EncodedDocument
 from likewise.models.bags import Vocabulary
 from likewise.models.document_vectors import as_halves, layout_of, to_arrays
 from likewise.models.lanczos import Watch, Weighted, overlap, slabs, times
@@ -255,12 +254,6 @@ class SuppliedModel(Model):
     def word_weights(self) -> NDArray[np.float32]:
         """Refuse: nobody named the axes of a map."""
         self._refuse("is of vectors from elsewhere, whose dimensions are no topics to list")
-
-    def attribute(
-        self, asked: Sequence[EncodedDocument], point: Doubles, counts: TermCounts, rows: Doubles
-    ) -> list[Attribution]:
-        """Give nothing for each answer: no words make up the vectors."""
-        return [NOTHING] * len(rows)
 
     def with_vectors(self, vectors: ArrayLike, triples: Triples) -> Floats:
         """Give the compact half of documents, at length one, from the user's vectors.
