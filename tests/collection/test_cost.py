@@ -8,17 +8,20 @@ import random
 import re
 import subprocess
 import sys
+from collections import Counter
 from pathlib import Path
 
 import numpy as np
 import pytest
 from plain_model import expected, made, state
 
+import likewise as lw
 from likewise.collection import pack as packs
 from likewise.collection.creating import build
 from likewise.collection.pack import Pack
 from likewise.collection.snapshot import open_snapshot
 from likewise.collection.writer import Writer
+from likewise.derived.keeping import keep_up
 from likewise.records import Document
 
 N_DOCS = 20_000
@@ -179,6 +182,35 @@ def test_descriptors_of_many_segments(folder):
     # Arrays, deleted documents, some files of texts, and the lease.
     assert 40 < len(opened(folder)) <= 2 * 20 + 8 + 1 <= 4 * 20
     del snapshot
+    gc.collect()
+    assert opened(folder) == []
+
+
+@pytest.mark.skipif(not os.path.exists("/proc/self/fd"), reason="needs /proc")
+@pytest.mark.usefixtures("unsynced")
+def test_descriptors_of_many_segments_with_models(folder):
+    rng = random.Random(8)
+    documents = [made(rng, f"d{i}") for i in range(90)]
+    lw.index(documents[:30], to=folder, model="lsi(topics=3)", smooth="klsa(axes=3)")
+    with Writer(folder, keep_up) as writer:
+        writer._merge = lambda *_: None
+        for first in range(30, 90, 3):
+            writer.add(documents[first : first + 3])
+        writer.delete([f"d{i}" for i in range(0, 90, 3)])
+    del writer
+    gc.collect()
+    c = lw.open(folder)
+    n = len(c.snapshot.segments)
+    assert n == 21
+    assert c.like("d1", k=60)
+    assert c.search(documents[1].text, k=60, method="bm25", smooth="klsa")
+    kinds = Counter(Path(name).name.partition("-")[0] for name in opened(folder))
+    # Arrays, deleted documents, and vectors by each of the models.
+    assert (kinds["index"], kinds["deleted"], kinds["vectors"]) == (n, n, 2 * n)
+    # Beside these two models, some files of texts, and the lease.
+    assert sum(kinds.values()) <= 4 * n + 2 + 8 + 1
+    c.close()
+    del c
     gc.collect()
     assert opened(folder) == []
 

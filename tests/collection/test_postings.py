@@ -60,6 +60,28 @@ def transposed(records):
     return found
 
 
+@pytest.mark.parametrize("memory", [400, 4_000])
+def test_a_pass_holds_no_more_postings_than_the_memory_allows(memory):
+    made = np.random.default_rng(0).integers(0, 31, (200, 6)).tolist()
+    records = [dict.fromkeys(row, 1) for row in made]
+    held = []
+
+    class Watched(Memory):
+        def stream(self, name, *args, **options):
+            stream = super().stream(name, *args, **options)
+            if name == "postings.docs":
+                append = stream.append
+                stream.append = lambda values: (held.append(len(values)), append(values))[1]
+            return stream
+
+    write_postings(Watched(), encoded(records), lengths_of(records), n_terms=31, memory=memory)
+    longest = max(len(docs) for docs in transposed(records).values())
+    assert sum(held) == sum(map(len, records))
+    # A posting takes four bytes; what one term has is never divided.
+    assert max(held) <= max(memory // 4, longest)
+    assert len(held) > 1
+
+
 @given(RECORDS, st.sampled_from([0, 1, 7, 30, 1 << 20]))
 def test_postings_are_the_transpose(records, memory):
     postings = read(turned(records, memory=memory))

@@ -1,7 +1,8 @@
 """Processes that change a collection and ask it at the same time; run as a script, one for each.
 
-The roles are `write`, `read`, `share` (two threads) and `answer`, which asks a generation again for
-another process. Readers go on until the writer has made all of its changes.
+The roles are `write`, `beside` (another writer), `read`, `share` (two threads) and `answer`, which
+asks a generation again for another process. Readers, and the writer beside, go on until the writer
+has made all of its changes.
 """
 
 from __future__ import annotations
@@ -19,6 +20,8 @@ from pathlib import Path
 
 import likewise as lw
 from likewise.collection.build import Resources
+from likewise.collection.locks import WriteLock
+from likewise.errors import LockedError
 from likewise.terms.nodes import Filters
 
 ONE = Resources(threads=1)
@@ -112,8 +115,32 @@ def write(folder, n_changes):
     """Make so many changes, one generation or more each."""
     c = lw.open(folder)
     for n in range(n_changes):
-        CHANGES[n % len(CHANGES)](c, n)
+        in_turn(c, CHANGES[n % len(CHANGES)], n)
         print(c.snapshot.manifest.generation, flush=True)
+
+
+def in_turn(c, change, n):
+    """Make a change, when no other process is writing."""
+    while True:
+        try:
+            c.refresh()
+            return change(c, n)
+        except LockedError:
+            WriteLock(c.folder, wait=True).release()
+
+
+def write_beside(folder, done, least):
+    """Fit and add by turns, until another writer has made all of its changes."""
+    c = lw.open(folder)
+    print("open", flush=True)
+    n = 0
+    while not done.exists() or n < least:
+        fitted = n % 2 and f"lsi(topics={2 + n % 4 // 2})"
+        if fitted:
+            in_turn(c, lambda c, n: c.models.fit(fitted, name="beside", threads=1), n)  # noqa: B023
+        else:
+            in_turn(c, lambda c, n: c.add([made(f"b{n}", f"b{n}")], resources=ONE), n)
+        n += 1
 
 
 def ask(c, seed):
@@ -295,7 +322,8 @@ def main():
     elif role == "answer":
         answer(folder)
     else:
-        {"read": read, "share": share}[role](Path(folder), Path(rest[0]), int(rest[1]))
+        roles = {"read": read, "share": share, "beside": write_beside}
+        roles[role](Path(folder), Path(rest[0]), int(rest[1]))
 
 
 if __name__ == "__main__":

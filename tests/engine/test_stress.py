@@ -51,8 +51,9 @@ def test_answers_are_those_of_their_generation_whatever_others_write(tmp_path, n
     begin(folder)
     before = lw.open(folder).snapshot.manifest.generation
     readers = [start(role, folder, done, least) for role in ("read", "share")]
+    readers.append(start("beside", folder, done, 3 * least))
     # They have opened it before it changes.
-    assert [reader.stdout.readline() for reader in readers] == ["open\n"] * 2
+    assert [reader.stdout.readline() for reader in readers] == ["open\n"] * 3
     writer = start("write", folder, n_changes)
     told, errors = writer.communicate()
     done.touch()
@@ -64,6 +65,10 @@ def test_answers_are_those_of_their_generation_whatever_others_write(tmp_path, n
     assert len(generations) == n_changes
     assert generations == sorted(generations)
     assert generations[-1] >= before + n_changes - 4
+    with lw.open(folder) as c:
+        assert c.snapshot.manifest.generation >= before + n_changes - 4 + 3 * least
+        assert "b0" in c
+        assert "beside" in c.info()["models"]
     with Writer(folder):
         pass
     assert strays(folder) == []
