@@ -29,7 +29,7 @@ from likewise.expand.expander import Asked, Setting, rank_weights
 from likewise.expand.feedback import RM3, relevance
 from likewise.expand.perturb import perturb
 from likewise.expand.pool import read_pool
-from likewise.expand.programme import solve
+from likewise.expand.qp import solve
 from likewise.expand.ranked import RankedRM
 from likewise.expand.robust import Robust
 from likewise.expand.similarity import SIMILARITIES

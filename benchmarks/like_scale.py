@@ -44,7 +44,7 @@ from likewise.like.methods import ByHalves
 from likewise.like.store import halves_of
 from likewise.models.fitting import fit_model, read_config
 from likewise.models.kinds import find_model, store_model
-from likewise.neighbours.coded import scan_points
+from likewise.neighbours.int8 import scan_points
 from likewise.retrieve.documents import Whole
 from likewise.retrieve.models import read_model
 from likewise.retrieve.question import Question, of_doc

@@ -59,7 +59,7 @@ class Clock:
 def run_ours(folder: Path, *, docs: int) -> tuple[dict[str, float], np.ndarray]:
     collection = open_snapshot(folder)
     warm = fit_lsi(collection, LSI(topics=2, docs=100, iterations=2, power=1.0), threads=1)
-    warm.decompose(collection.term_counts(collection.live_docs()[:10]))
+    warm.transform(collection.term_counts(collection.live_docs()[:10]))
     clock = Clock()
     model = fit_lsi(collection, LSI(topics=AXES, docs=docs, power=1.0), threads=1)
     told = clock.read()
@@ -70,7 +70,7 @@ def fold_ours(collection: Snapshot, model: Subspace) -> dict[str, float]:
     """Time for topics, own words and shares, 20,000 documents at most."""
     counts = collection.term_counts(collection.live_docs()[:20_000])
     start = time.process_time()
-    model.decompose(counts)
+    model.transform(counts)
     n_docs = len(counts.bounds) - 1
     return {
         "fold": (time.process_time() - start) / n_docs,

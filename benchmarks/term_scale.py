@@ -36,8 +36,8 @@ from likewise.terms.kinds import PAIRS, PREPARED, GraphSettings
 from likewise.terms.laplacian import Laplacian
 from likewise.terms.nearness import Nearness
 from likewise.terms.nodes import Filters, choose_nodes
+from likewise.terms.occurrences import occurrences
 from likewise.terms.related import TermGraph
-from likewise.terms.sightings import sightings
 from likewise.terms.solving import SolvedKernel
 from likewise.terms.weights import weigh
 from likewise.text.analysis import Analysis
@@ -140,7 +140,7 @@ def run_count(folder: Path, size: Size, n: int) -> dict:
 def warm_up(snapshot: Snapshot) -> None:
     """Load what is compiled, on a few documents."""
     nodes = choose_nodes(snapshot, Filters(min_df=2, size=1000))
-    counted = count_pairs(sightings(snapshot, nodes, 0, np.arange(200)), len(nodes))
+    counted = count_pairs(occurrences(snapshot, nodes, 0, np.arange(200)), len(nodes))
     kernel = make_kernel(weigh(counted), Nearness().transform)
     kernel.columns(np.eye(len(nodes), 8))
     kernel.diagonal()

@@ -4,7 +4,7 @@
 
 Peers are tomotopy, gensim and scikit-learn. All are fitted on the same bags of words in one run, on
 one core (but for the rows on threads); times are CPU time. Perplexity is that of held-out
-documents, half of each seen and half foretold, with every fitter's topics put through the same
+documents, half of each seen and half predicted, with every fitter's topics put through the same
 inference. A ratio is theirs over ours: above 1 we are ahead. Corpora: 20 Newsgroups and Wikipedia
 for Schools where a folder of LIKEWISE_DATA has them, else the docstrings; drawn documents where
 the size is the question.
@@ -33,8 +33,8 @@ from likewise.collection.records import TermCounts
 from likewise.models.bags import Bags, Sample, gather
 from likewise.models.coherence import mean_npmi
 from likewise.models.ddm import DDM, LDA, Sampler, fit
-from likewise.models.given import sparse
 from likewise.models.heldout import perplexity, split
+from likewise.models.sklearn_models import sparse
 from likewise.text.analysis import Analysis
 from likewise_papers.folders import find_collection
 
@@ -96,7 +96,7 @@ def fit_rows(vocabulary, bags, n_topics, sweeps):
     n_rows, n_test = len(vocabulary), min(bags.n_docs // 10, 1000)
     order = np.random.default_rng(0).permutation(bags.n_docs)
     train, test = bags.take(np.sort(order[n_test:])), bags.take(np.sort(order[:n_test]))
-    seen, foretold = split(test, seed=1)
+    seen, predicted = split(test, seed=1)
     print(
         f"\nfitting {n_topics} topics: {train.n_docs:,} documents, {train.n_tokens:,} tokens, "
         f"{n_rows:,} words; {sweeps} sweeps, one core"
@@ -126,7 +126,7 @@ def fit_rows(vocabulary, bags, n_topics, sweeps):
         results[name] = (seconds, with_topics(models["lda"], found), passes)
     for name, (seconds, model, n) in results.items():
         ours = results["likewise ddm" if name.endswith("ddm") else "likewise lda"][0]
-        value = perplexity(model, seen, foretold)
+        value = perplexity(model, seen, predicted)
         print(
             f"{name:22}{train.n_tokens * n / seconds:12,.0f}{seconds:9.1f}{value:12.1f}"
             f"{seconds / ours:12.2f}{'' if n == sweeps else f'   ({n} passes)'}",
@@ -189,9 +189,9 @@ def infer_rows(vocabulary, models, peer, test):
     print(f"{'':22}{'ms/document':>12}{'He to converged':>17}{'time ratio':>12}")
     rows = {}
     for name, model in models.items():
-        model.decompose(counts)
-        found, seconds = timed(lambda m=model: m.decompose(counts))
-        exact = model.decompose(counts, tolerance=1e-8)
+        model.transform(counts)
+        found, seconds = timed(lambda m=model: m.transform(counts))
+        exact = model.transform(counts, tolerance=1e-8)
         rows[f"likewise {name}"] = (seconds, hellinger(found.topics, exact.topics))
     made = [peer.make_doc(tokens_of(bags, doc)) for doc in range(bags.n_docs)]
     again = [peer.make_doc(tokens_of(bags, doc)) for doc in range(bags.n_docs)]

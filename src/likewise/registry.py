@@ -50,7 +50,7 @@ FINDERS = {
     "auto": "likewise.neighbours.choose:Auto",
     "scan": "likewise.neighbours.scan:Scan",
     "lists": "likewise.neighbours.lists:Lists",
-    "ivf": "likewise.neighbours.partitions:IVF",
+    "ivf": "likewise.neighbours.ivf:IVF",
 }
 
 # Placements: how a set of terms is given a place on a term graph.
@@ -106,10 +106,10 @@ CONFIGS = {
     "lsi": "likewise.models.subspace:LSI",
     "ddm": "likewise.models.ddm:DDM",
     "lda": "likewise.models.ddm:LDA",
-    "lda-vb": "likewise.models.given:OnlineLDA",
-    "nmf": "likewise.models.given:NMF",
-    "categories": "likewise.models.given:Categories",
-    "vectors": "likewise.models.supplied:Supplied",
+    "lda-vb": "likewise.models.sklearn_models:OnlineLDA",
+    "nmf": "likewise.models.sklearn_models:NMF",
+    "categories": "likewise.models.categories:Categories",
+    "vectors": "likewise.models.user_vectors:UserVectorsConfig",
     "klsa": "likewise.models.klsa:KLSA",
 }
 
@@ -117,9 +117,9 @@ CONFIGS = {
 MODELS = {
     "topics": "likewise.models.topics:TopicModel",
     "subspace": "likewise.models.subspace:Subspace",
-    "vectors": "likewise.models.supplied:SuppliedModel",
-    "klsa": "likewise.models.klsa:KernelSpace",
-    "klsa-given": "likewise.models.user_kernels:GivenSpace",
+    "vectors": "likewise.models.user_vectors:UserVectors",
+    "klsa": "likewise.models.klsa:KernelRows",
+    "klsa-given": "likewise.models.user_kernels:UserKernelRows",
 }
 
 

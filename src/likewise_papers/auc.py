@@ -1,4 +1,4 @@
-"""How well does a ranking foretell what a document says? AUC for each document.
+"""How well does a ranking predict what a document says? AUC for each document.
 
 A document labels each candidate: 1 where its body has the term, 0 where not. The AUC of a ranking
 is the chance that a candidate of the first kind has a higher score than one of the second.

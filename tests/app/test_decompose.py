@@ -103,7 +103,7 @@ def test_topics_that_are_not_there(call):
 
 
 def test_poles_and_labels_in_the_table():
-    from likewise.models.reading import TopicDescription, Word
+    from likewise.models.topic_summary import TopicDescription, Word
 
     words = (Word("orbit", "orbits", 0.5),)
     labelled = TopicDescription(7, "the\x1bsky", 0.25, 0.5, words)

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from likewise.app.like_page import LikeAnswer, like_page
 from likewise.like.explain import RELATED, SPECIFIC, TOPICS
 from likewise.like.passages import TermNumbers, TextWords
-from likewise.models.colour import harmless
+from likewise.models.token_labels import harmless
 from likewise.records import Explanation, Part, Topic, WordShares
 from likewise.text.analysis import Analysis, Analyzer
 

@@ -5,7 +5,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from likewise.app.page import marked, page
-from likewise.models.colour import (
+from likewise.models.token_labels import (
     Decomposition,
     Kind,
     Piece,
@@ -14,7 +14,7 @@ from likewise.models.colour import (
     colour,
     harmless,
 )
-from likewise.models.reading import Word
+from likewise.models.topic_summary import Word
 from likewise.text.analysis import Analysis, Analyzer
 
 from .browser import Reader

@@ -207,7 +207,7 @@ def test_graphs_and_models_have_names_of_their_own(call):
     assert call("decompose", "--id", "1", "--model", "graph")[0] == 2
     assert call("like", "--id", "1")[0] == 0
     assert call("info", "--check")[0] == 0
-    assert "ageing" not in call("info")[1]
+    assert "drift" not in call("info")[1]
 
 
 def test_names_that_are_no_text(call, here):

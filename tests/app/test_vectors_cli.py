@@ -87,7 +87,7 @@ def test_some_documents_have_no_vector(call):
     for more in ((), ("--vector-ids", "some.ids")):
         code, out, _ = call("fit", "d.lw", "--vectors", "some.npy", *more, "--name", "mine")
         assert code == 0
-        assert "9 documents have no vector: they are given what their words foretell" in out
+        assert "9 documents have no vector: they are given what their words predict" in out
     values = json.loads(call("fit", "d.lw", "--vectors", "some.npy", "--json")[1])
     assert (values["name"], values["kind"], values["topics"]) == ("vectors", "vectors", WIDTH)
     assert values["history"][0]["without"] == 9

@@ -141,7 +141,7 @@ def save_full(folder):
     c.fit("span(of=ddm)")
     c.fit("lda(topics=2,sweeps=2,samples=1)", name="removed")
     c.fit_vectors("own.npy", name="own vectors")
-    c.fit_vectors("embedding", name="embedding", config=lw.Supplied(weight=0.5))
+    c.fit_vectors("embedding", name="embedding", config=lw.UserVectorsConfig(weight=0.5))
     c.fit("klsa(kernel=cosine,axes=5)", name="cosine")
     c.fit("klsa(kernel=ql,axes=4,docs=50)", name="sampled")
     c.fit_kernel(features="own.npy", axes=4, name="features")

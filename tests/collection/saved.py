@@ -141,7 +141,9 @@ def _statistics(info):
         "unfinished",
         "derived",
     )
-    return {name: value for name, value in info.items() if name not in laid_out}
+    # What was noted is called as it was then.
+    called = {"drift": "ageing"}
+    return {called.get(name, name): value for name, value in info.items() if name not in laid_out}
 
 
 def _filters(c, questions):

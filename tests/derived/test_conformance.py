@@ -55,9 +55,9 @@ ROOTS = {
 # What says how much of a segment is computed at a time.
 LOTS = {
     "vectors": ["likewise.models.kinds._DOCS_AT_ONCE"],
-    "finder": ["likewise.neighbours.partitions._AT_ONCE"],
+    "finder": ["likewise.neighbours.ivf._AT_ONCE"],
     "pairs": [
-        f"likewise.terms.sightings.{name}_AT_ONCE" for name in ("_BLOCKS", "_DOCS", "_RECORDS")
+        f"likewise.terms.occurrences.{name}_AT_ONCE" for name in ("_BLOCKS", "_DOCS", "_RECORDS")
     ],
     "prepared": [],
 }

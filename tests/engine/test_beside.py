@@ -179,7 +179,7 @@ def test_a_model_of_a_role_or_type_that_is_not_known_is_left_alone(folder):
         with lw.open(folder) as c:
             c.add([made(f"more-{len(about)}", 7)], resources=ONE)
             info = c.info()
-            assert {one["model"] for one in info["ageing"]} == {"lsi", "klsa"}
+            assert {one["model"] for one in info["drift"]} == {"lsi", "klsa"}
             assert any(one["name"] == "later" for one in info["derived"])
 
 

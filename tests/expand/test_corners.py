@@ -11,7 +11,7 @@ from likewise.errors import UsageError
 from likewise.expand.expander import Asked
 from likewise.expand.feedback import KL, Rocchio
 from likewise.expand.pool import read_pool
-from likewise.expand.programme import Limits, solve
+from likewise.expand.qp import Limits, solve
 from likewise.expand.ranked import RankedRM
 from likewise.expand.robust import Robust, _weightiest
 from likewise.expand.similarity import SIMILARITIES

@@ -14,9 +14,9 @@ from likewise.expand.expander import NO_SHARE, Asked, Grown
 from likewise.expand.graph import Associated
 from likewise.expand.reading import read_expander
 from likewise.records import EMPTY
+from likewise.terms.graph_cache import open_graph
 from likewise.terms.nearness import Nearness
 from likewise.terms.nodes import Filters
-from likewise.terms.opening import open_graph
 
 TEXTS = [
     "wing flow flutter",

@@ -9,7 +9,7 @@ import likewise as lw
 from likewise.errors import UsageError
 from likewise.expand.expander import Asked, Setting
 from likewise.expand.perturb import perturb
-from likewise.expand.programme import solve
+from likewise.expand.qp import solve
 from likewise.expand.ranked import RankedRM
 from likewise.expand.robust import Robust
 from likewise.expand.similarity import SIMILARITIES, Similarity

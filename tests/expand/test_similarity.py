@@ -7,8 +7,8 @@ from hypothesis import strategies as st
 
 from likewise.expand.robust import Robust
 from likewise.expand.similarity import SIMILARITIES, by_graph
+from likewise.terms.graph_cache import open_graph
 from likewise.terms.nodes import Filters
-from likewise.terms.opening import open_graph
 
 TEXTS = [
     "wave wave beach surf",

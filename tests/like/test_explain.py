@@ -29,7 +29,7 @@ from likewise.like.store import make_halves
 from likewise.like.view import How, View, mix
 from likewise.models.attribution import NOTHING, EncodedDocument
 from likewise.models.model import Weights
-from likewise.models.surfaces import surface_words
+from likewise.models.surface_forms import surface_words
 from likewise.retrieve.question import AGAINST, Question, of_doc, of_text
 from likewise_papers.like.published import PublishedView
 

@@ -16,7 +16,7 @@ from likewise.like.store import halves_of, make_halves
 from likewise.like.view import Asked, How, View, mix, word_norms
 from likewise.models.model import Weights
 from likewise.models.topics import TopicModel
-from likewise.neighbours.coded import (
+from likewise.neighbours.int8 import (
     CodedPoints,
     decode,
     encode,
@@ -58,7 +58,7 @@ def dense(collection, view):
     s, model = collection.snapshot, view.model
     docs = np.arange(s.n_slots)
     counts = s.term_counts(docs)
-    triples = model.decompose(counts, words=1000)
+    triples = model.transform(counts, words=1000)
     points = model.compact(counts, triples).astype(np.float64)
     lengths = np.linalg.norm(points, axis=1, keepdims=True)
     points /= np.where(lengths > 0, lengths, 1)

@@ -4,7 +4,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from likewise.like.passages import TermNumbers, TextWords, _pieces
-from likewise.models.surfaces import surface_words
+from likewise.models.surface_forms import surface_words
 from likewise.records import WordShares
 from likewise.text.analysis import Analysis, Analyzer
 

@@ -10,8 +10,8 @@ from likewise.errors import DamagedError, UsageError
 from likewise.like.store import halves_of
 from likewise.models.kinds import find_model
 from likewise.models.model import Weights
-from likewise.models.supplied import Supplied, SuppliedModel, unit
-from likewise.models.vectors import hashes
+from likewise.models.user_vectors import UserVectors, UserVectorsConfig, unit
+from likewise.models.vector_sources import hashes
 from likewise.retrieve.question import of_doc
 
 from .conftest import likeness_by
@@ -78,7 +78,7 @@ def directions(c):
 
 def test_true_vectors_help(fitted):
     model = fitted.models[fitted.models.default()]
-    assert isinstance(model, SuppliedModel)
+    assert isinstance(model, UserVectors)
     assert (model.kind, model.width, len(model.kept.keys)) == ("vectors", WIDTH, N_DOCS)
     assert model.history[0]["without"] == 0
     both = precision(fitted, "halves")
@@ -99,7 +99,7 @@ def test_the_weight_is_by_trust_unless_it_is_given(fitted, tmp_path):
         used = likeness_by(fitted, method).weights
         assert (used.points, used.words) == weights
     c = lw.index(PLAIN, to=tmp_path / "c.lw", model=None)
-    c.models.fit(Supplied(weight=2.5), vectors=ROWS)
+    c.models.fit(UserVectorsConfig(weight=2.5), vectors=ROWS)
     assert halves_of(c.snapshot).weights == Weights(2.5, 1.0, "fixed")
     assert c.models[c.models.default()].weight == 2.5
 
@@ -113,7 +113,7 @@ def test_random_vectors_do_no_harm(tmp_path, width):
     assert words > 2 / N_KINDS
     assert c.models[c.models.default()].weight < 0.05
     assert precision(c, "halves") > words - 0.02
-    c.models.fit(Supplied(weight=1.0), vectors=random)
+    c.models.fit(UserVectorsConfig(weight=1.0), vectors=random)
     assert precision(c, "halves") < words - 0.05, "the weight is what saves it"
 
 
@@ -122,7 +122,7 @@ def test_stored_and_loaded_it_is_the_same(fitted, tmp_path):
     made = c.models.fit(vectors=ROWS)
     again = lw.open(c.folder).models["vectors"]
     counts = c.snapshot.term_counts(c.snapshot.live_docs())
-    one, other = made.decompose(counts), again.decompose(counts)
+    one, other = made.transform(counts), again.transform(counts)
     assert all(a.tobytes() == b.tobytes() for a, b in zip(one, other, strict=True))
     assert made.rows(IDS).tobytes() == again.rows(IDS).tobytes()
     assert (again.trust, again.spread, again.weight) == (made.trust, made.spread, made.weight)
@@ -152,10 +152,10 @@ def test_additions_deletions_and_merges_keep_vectors(c):
         assert after[i].tobytes() == point.tobytes()
 
 
-def test_what_was_added_without_a_vector_is_what_its_words_foretell(c):
+def test_what_was_added_without_a_vector_is_what_its_words_predict(c):
     c.add([{"id": "copy", "text": PLAIN[3]["text"], "v": ROWS[4].tolist()}])
     model, doc = c.models[c.models.default()], c.snapshot.find_doc("copy")
-    triples = model.decompose(c.snapshot.term_counts(np.array([doc])))
+    triples = model.transform(c.snapshot.term_counts(np.array([doc])))
     np.testing.assert_allclose(halves_of(c.snapshot).point(doc), unit(triples.topics)[0], atol=0.02)
     c.models.fit(vectors=dict(zip([*IDS[:120], "copy"], [*ROWS[:120], ROWS[4]], strict=True)))
     assert (c.models[c.models.default()].rows(["copy"]) != 0).any()
@@ -279,7 +279,7 @@ def test_the_source_must_fit_the_configuration(c):
     with pytest.raises(UsageError, match="whose vectors"):
         c.models.fit("vectors")
     with pytest.raises(UsageError, match="not both"):
-        c.models.fit(Supplied(field="v"), vectors=ROWS[:120])
+        c.models.fit(UserVectorsConfig(field="v"), vectors=ROWS[:120])
     with pytest.raises(UsageError, match="need no ids"):
         c.models.fit(vectors="v", ids=IDS)
     with pytest.raises(UsageError, match="no document has vectors in a field 'v'"):

@@ -9,7 +9,7 @@ from likewise.collection.text_counts import counts_of
 from likewise.errors import UsageError
 from likewise.models.fitting import CONFIGS, FitJob, read_config
 from likewise.models.model import DRIFT, LIKE, SMOOTH, WEIGHTS, Model
-from likewise.models.vectors import read_vectors
+from likewise.models.vector_sources import read_vectors
 
 WORDS = 5
 MODELS = {
@@ -132,9 +132,9 @@ def test_texts_from_outside_decompose_if_the_model_compares_documents(model, col
     counts, _ = counts_of(collection, text)
     if model.role == SMOOTH:
         with pytest.raises(UsageError, match="smooths rankings and decomposes no documents"):
-            model.decompose(counts)
+            model.transform(counts)
         return
-    triples = model.decompose(counts, words=WORDS)
+    triples = model.transform(counts, words=WORDS)
     assert triples.topics.shape == (1, model.width)
     assert np.isfinite(triples.topics).all()
     # Topics alone have no place for words that they do not know.
@@ -149,13 +149,13 @@ def test_a_vector_is_for_models_of_vectors(model, collection):
     counts, _ = counts_of(collection, "k1x3 w2")
     vector = np.ones(model.width, np.float32)
     if model.has_own_vectors:
-        triples = model.decompose(counts)
+        triples = model.transform(counts)
         assert np.linalg.norm(model.query_vector(counts, triples, vector)) == pytest.approx(1)
         with pytest.raises(UsageError, match="has 2 numbers"):
             model.query_vector(counts, triples, vector[:2])
     elif model.role == LIKE:
         with pytest.raises(UsageError, match="no use for a vector"):
-            model.query_vector(counts, model.decompose(counts), vector)
+            model.query_vector(counts, model.transform(counts), vector)
 
 
 def test_topics_have_names_and_words_or_say_that_they_have_none(model, collection):

@@ -32,7 +32,7 @@ def test_topics_background_and_shares_are_recovered(drawn, fitted):
     assert apart.mean() < 0.12
     assert apart.max() < 0.25
     assert variation(fitted.background, drawn.background) < 0.15
-    triples = fitted.decompose(term_counts(drawn, np.arange(drawn.bags.n_docs)))
+    triples = fitted.transform(term_counts(drawn, np.arange(drawn.bags.n_docs)))
     assert np.abs(triples.shares - drawn.shares).mean(axis=0).max() < 0.08
     assert np.corrcoef(triples.shares[:, 1], drawn.shares[:, 1])[0, 1] > 0.7
     # A few topics more than the truth has: some of a document may lie on their fragments.
@@ -40,7 +40,7 @@ def test_topics_background_and_shares_are_recovered(drawn, fitted):
 
 
 def test_own_words_are_found(drawn, fitted):
-    triples = fitted.decompose(term_counts(drawn, np.arange(200)), words=5)
+    triples = fitted.transform(term_counts(drawn, np.arange(200)), words=5)
     found = []
     for doc in range(200):
         truth = set(np.flatnonzero(drawn.own[doc]).tolist())
@@ -60,16 +60,16 @@ def truth_as_model(drawn, *, switch=True):
 def test_the_fit_foresees_text_nearly_as_well_as_the_truth(drawn, fitted):
     """A start over all three routes, or none for the background, ends well above this."""
     unseen = draw(seed=0, n_docs=900)
-    seen, foretold = split(unseen.bags.take(np.arange(600, 900)), seed=1)
-    ours = perplexity(fitted, seen, foretold)
-    best = perplexity(truth_as_model(drawn), seen, foretold)
+    seen, predicted = split(unseen.bags.take(np.arange(600, 900)), seed=1)
+    ours = perplexity(fitted, seen, predicted)
+    best = perplexity(truth_as_model(drawn), seen, predicted)
     assert ours < 1.06 * best
 
 
 def test_a_bad_start_would_be_seen(drawn):
     """The same sampler from a random start over all three routes stays clearly worse."""
     unseen = draw(seed=0, n_docs=900)
-    seen, foretold = split(unseen.bags.take(np.arange(600, 900)), seed=1)
+    seen, predicted = split(unseen.bags.take(np.arange(600, 900)), seed=1)
     config = DDM(topics=12, sweeps=100, alpha=0.13, samples=1, learn=0)
     good = Sampler(drawn.vocabulary, drawn.bags, config)
     bad = Sampler(drawn.vocabulary, drawn.bags, config)
@@ -77,7 +77,7 @@ def test_a_bad_start_would_be_seen(drawn):
     results = []
     for sampler in (good, bad):
         sampler.run(100)
-        results.append(perplexity(sampler.model(), seen, foretold))
+        results.append(perplexity(sampler.model(), seen, predicted))
     assert results[0] < 0.97 * results[1]
 
 
@@ -115,12 +115,12 @@ def test_without_the_switch_it_is_lda_as_tomotopy_has_it():
     known = np.isin(test.rows, train.rows)
     kept = np.concatenate([[0], np.cumsum(known)])
     test = Bags(kept[test.bounds], test.rows[known], test.counts[known])
-    seen, foretold = split(test, seed=1)
+    seen, predicted = split(test, seed=1)
     n_topics, sweeps, seeds = 20, 150, range(1, 4)
     config = LDA(topics=n_topics, sweeps=sweeps, alpha=0.1, learn=0, samples=1)
     ours = [fit(corpus.vocabulary, train, replace(config, seed=seed)) for seed in seeds]
     theirs = [_tomotopy(tomotopy, train, ours[0], sweeps=sweeps, seed=seed) for seed in seeds]
-    a, b = (np.mean([perplexity(m, seen, foretold) for m in models]) for models in (ours, theirs))
+    a, b = (np.mean([perplexity(m, seen, predicted) for m in models]) for models in (ours, theirs))
     assert a == pytest.approx(b, rel=0.01)
 
 
@@ -161,11 +161,11 @@ def test_the_fit_reports_and_stops_when_it_stands_still(drawn):
 
 def test_training_goes_on_from_a_model(drawn, fitted):
     unseen = draw(seed=0, n_docs=900)
-    seen, foretold = split(unseen.bags.take(np.arange(600, 900)), seed=1)
+    seen, predicted = split(unseen.bags.take(np.arange(600, 900)), seed=1)
     short = DDM(topics=12, sweeps=3, samples=1, learn=0, alpha=0.13)
     afresh = fit(drawn.vocabulary, drawn.bags, short)
     further = fit(drawn.vocabulary, drawn.bags, short, origin=fitted)
-    assert perplexity(further, seen, foretold) < 0.9 * perplexity(afresh, seen, foretold)
+    assert perplexity(further, seen, predicted) < 0.9 * perplexity(afresh, seen, predicted)
     with pytest.raises(UsageError, match="cannot go on"):
         fit(drawn.vocabulary, drawn.bags, DDM(topics=9, sweeps=1), origin=fitted)
 

@@ -21,7 +21,7 @@ from likewise.models.kinds import (
 )
 from likewise.models.klsa import KLSA, fit_space
 from likewise.models.subspace import LSI
-from likewise.neighbours.coded import encode
+from likewise.neighbours.int8 import encode
 from likewise.records import Document
 
 

@@ -53,10 +53,10 @@ def test_a_model_stored_and_loaded_gives_the_same_triples(collection, model):
     loaded = again.models[fitted.name]
     assert loaded.width == fitted.width
     assert loaded.settings["model"] == model
-    one, other = fitted.decompose(counts), loaded.decompose(counts)
+    one, other = fitted.transform(counts), loaded.transform(counts)
     assert equal(one, other)
     # Same seed, same answer.
-    assert equal(one, collection.models.fit(model).decompose(counts))
+    assert equal(one, collection.models.fit(model).transform(counts))
     # Documents of a kind are near each other, whatever the model.
     topics = one.topics / np.linalg.norm(one.topics, axis=1, keepdims=True)
     likeness = topics @ topics.T

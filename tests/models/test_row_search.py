@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 from likewise.models.kernel_rows import RowSearch, StoredRows
 from likewise.models.klsa import KLSA, fit_space
-from likewise.neighbours.coded import Coded
+from likewise.neighbours.int8 import Coded
 
 
 class Fixed:

@@ -100,7 +100,7 @@ def test_decompose_equals_the_plain_formulas(topical, weighting):
     model = fit_lsi(topical, LSI(power=1.0, topics=12, weighting=weighting))
     counts = topical.term_counts(topical.live_docs()[:60])
     _, topics, rest = residuals(model, counts)
-    triples = model.decompose(counts, words=1000)
+    triples = model.transform(counts, words=1000)
     np.testing.assert_allclose(triples.topics, topics, atol=2e-6)
     np.testing.assert_allclose(triples.shares.sum(axis=1), 1, atol=1e-6)
     np.testing.assert_allclose(triples.shares[:, 0], (topics**2).sum(axis=1), atol=2e-6)
@@ -118,7 +118,7 @@ def test_a_document_is_the_sum_of_its_parts(topical):
     model = fit_lsi(topical, LSI(power=1.0, topics=12))
     counts = topical.term_counts(topical.live_docs()[:5])
     vectors, _, _ = residuals(model, counts)
-    triples = model.decompose(counts, words=1000)
+    triples = model.transform(counts, words=1000)
     rows = {term: row for row, term in enumerate(model.vocabulary.terms.tolist())}
     for doc in range(5):
         again = np.zeros(vectors.shape[1])
@@ -133,7 +133,7 @@ def test_own_words_are_the_largest_first_and_the_truly_own_lead(topical):
     model = fit_lsi(topical, LSI(power=1.0, topics=12))
     docs = topical.live_docs()[:50]
     counts = topical.term_counts(docs)
-    few, all_of_them = model.decompose(counts, words=3), model.decompose(counts, words=1000)
+    few, all_of_them = model.transform(counts, words=3), model.transform(counts, words=1000)
     assert np.diff(few.bounds).tolist() == [3] * 50
     for doc in range(50):
         ordered = list(own_words(all_of_them, doc).items())
@@ -141,9 +141,9 @@ def test_own_words_are_the_largest_first_and_the_truly_own_lead(topical):
         magnitudes = [abs(weight) for _, weight in ordered]
         assert magnitudes == sorted(magnitudes, reverse=True)
         assert topical.terms(few.terms[few.bounds[doc] :][:1]) == [f"own{docs[doc]}"]
-    assert len(model.decompose(counts, words=0).terms) == 0
+    assert len(model.transform(counts, words=0).terms) == 0
     with pytest.raises(UsageError, match="own words"):
-        model.decompose(counts, words=-1)
+        model.transform(counts, words=-1)
 
 
 def same(a, b):
@@ -154,10 +154,10 @@ def test_a_batch_gives_each_document_what_it_gets_alone(topical, monkeypatch):
     monkeypatch.setattr("likewise.models.subspace._CHUNK", 7)
     model = fit_lsi(topical, LSI(power=1.0, topics=12))
     docs = topical.live_docs()[:40]
-    together = model.decompose(topical.term_counts(docs))
-    assert same(together, model.decompose(topical.term_counts(docs), threads=2))
+    together = model.transform(topical.term_counts(docs))
+    assert same(together, model.transform(topical.term_counts(docs), threads=2))
     for i, doc in enumerate(docs.tolist()):
-        alone = model.decompose(topical.term_counts(np.array([doc])))
+        alone = model.transform(topical.term_counts(np.array([doc])))
         assert alone.topics.tobytes() == together.topics[i].tobytes()
         assert own_words(alone, 0) == own_words(together, i)
         assert alone.shares.tobytes() == together.shares[i].tobytes()
@@ -196,7 +196,7 @@ def test_little_memory_keeps_the_most_frequent_terms(topical):
     left_out = ~np.isin(full.vocabulary.terms, tight.vocabulary.terms)
     assert full.vocabulary.doc_freqs[left_out].max() <= tight.vocabulary.doc_freqs.min()
     assert (np.diff(tight.vocabulary.terms) > 0).all()
-    assert tight.decompose(topical.term_counts(np.array([0]))).shares[0].sum() == pytest.approx(1)
+    assert tight.transform(topical.term_counts(np.array([0]))).shares[0].sum() == pytest.approx(1)
     assert len(fit_lsi(topical, config, memory=1).vocabulary) == 1
 
 
@@ -208,7 +208,7 @@ def test_a_sample_finds_nearly_the_same_axes(topical):
     assert every.vocabulary.n_docs == 400
     assert some.vocabulary.n_docs == 200
     counts = topical.term_counts(topical.live_docs())
-    shares = [model.decompose(counts).shares[:, 0].mean() for model in (every, some)]
+    shares = [model.transform(counts).shares[:, 0].mean() for model in (every, some)]
     assert shares[1] == pytest.approx(shares[0], rel=0.2)
     again = fit_lsi(topical, LSI(power=1.0, topics=12, docs=200))
     assert again.basis.tobytes() == some.basis.tobytes()
@@ -218,7 +218,7 @@ def test_a_sample_finds_nearly_the_same_axes(topical):
 
 def test_unknown_words_are_the_documents_own(topical):
     model = fit_lsi(topical, LSI(power=1.0, topics=12))
-    triples = model.decompose(counts_of({10**6: 1, 10**6 + 1: 2}, {}))
+    triples = model.transform(counts_of({10**6: 1, 10**6 + 1: 2}, {}))
     assert not triples.topics.any()
     assert triples.shares.tolist() == [[0, 1, 0], [0, 0, 0]]
     assert triples.bounds.tolist() == [0, 2, 2]
@@ -228,7 +228,7 @@ def test_unknown_words_are_the_documents_own(topical):
         {10**6 + 1: heavy / length, 10**6: light / length}, rel=1e-6
     )
     known = int(model.vocabulary.terms[0])
-    mixed = model.decompose(counts_of({known: 1, 10**6: 1}))
+    mixed = model.transform(counts_of({known: 1, 10**6: 1}))
     idf = model.vocabulary.idf[0]
     share = np.log(400) / np.hypot(idf, np.log(400))
     left = np.sqrt(mixed.shares[0, 1])
@@ -236,7 +236,7 @@ def test_unknown_words_are_the_documents_own(topical):
 
 
 def test_no_documents_give_no_triples(topical):
-    triples = fit_lsi(topical, LSI(power=1.0, topics=12)).decompose(counts_of())
+    triples = fit_lsi(topical, LSI(power=1.0, topics=12)).transform(counts_of())
     assert triples.topics.shape == (0, 12)
     assert triples.bounds.tolist() == [0]
 
@@ -249,7 +249,7 @@ def test_the_smallest_collections_can_be_fitted(texts, tmp_path):
     collection = collection_of(texts, tmp_path / "lw")
     model = fit_lsi(collection, LSI(power=1.0))
     assert 1 <= model.width <= len(texts)
-    triples = model.decompose(collection.term_counts(collection.live_docs()))
+    triples = model.transform(collection.term_counts(collection.live_docs()))
     filled = [bool(text) for text in texts]
     assert (triples.shares.sum(axis=1) > 0.999).tolist() == filled
     assert np.isfinite(triples.weights).all()
@@ -268,7 +268,7 @@ def test_words_that_the_analysis_leaves_out_say_nothing(tmp_path):
     analysis = Analysis(stemmer="none", stop="none", max_df=0.9)
     collection = collection_of(texts, tmp_path / "lw", analysis)
     model = fit_lsi(collection, LSI(power=1.0, topics=2))
-    triples = model.decompose(collection.term_counts(collection.live_docs()))
+    triples = model.transform(collection.term_counts(collection.live_docs()))
     assert not {"the", "most"} & set(collection.terms(triples.terms))
     rows = np.searchsorted(model.vocabulary.terms, collection.find_terms(["the", "most"]))
     assert not model.basis[rows].any()
@@ -280,7 +280,7 @@ def test_a_mapped_basis_gives_the_same(topical, tmp_path):
     mapped = np.load(tmp_path / "basis.npy", mmap_mode="r")
     again = Subspace(model.name, model.vocabulary, mapped, model.values)
     counts = topical.term_counts(topical.live_docs())
-    assert same(model.decompose(counts), again.decompose(counts))
+    assert same(model.transform(counts), again.transform(counts))
     assert same(model.weigh(counts), again.weigh(counts))
 
 
@@ -301,7 +301,7 @@ def test_any_documents_decompose_as_the_formulas_say(batch, n_axes, weighting, s
     basis = np.ascontiguousarray(basis)
     model = Subspace("lsi", vocabulary, basis, np.ones(n_axes), weighting, 7.0)
     counts = counts_of(*batch)
-    triples = model.decompose(counts, words=4)
+    triples = model.transform(counts, words=4)
     _, topics, rest = residuals(model, counts)
     np.testing.assert_allclose(triples.topics, topics, atol=1e-5)
     for doc, document in enumerate(batch):
@@ -362,7 +362,7 @@ def test_documents_of_the_same_group_are_found(real, tmp_path):
     collection = open_snapshot(tmp_path / "lw")
     counts = collection.term_counts(collection.live_docs())
     model = fit_lsi(collection, LSI(power=1.0, topics=100))
-    triples = model.decompose(counts)
+    triples = model.transform(counts)
     lengths = np.linalg.norm(triples.topics, axis=1, keepdims=True)
     topics = triples.topics / np.maximum(lengths, 1e-9)
     shape = len(kinds), collection.n_terms

@@ -20,16 +20,16 @@ def same(one, other):
 
 def test_a_document_is_the_same_alone_in_a_batch_and_on_threads(drawn, fitted):
     docs = np.arange(600)
-    batch = list(rows_of(fitted.decompose(term_counts(drawn, docs))))
-    threads = list(rows_of(fitted.decompose(term_counts(drawn, docs), threads=2)))
+    batch = list(rows_of(fitted.transform(term_counts(drawn, docs))))
+    threads = list(rows_of(fitted.transform(term_counts(drawn, docs), threads=2)))
     assert all(same(a, b) for a, b in zip(batch, threads, strict=True))
     for doc in (0, 255, 256, 599):
-        [alone] = rows_of(fitted.decompose(term_counts(drawn, [doc])))
+        [alone] = rows_of(fitted.transform(term_counts(drawn, [doc])))
         assert same(alone, batch[doc])
 
 
 def test_shares_add_up_and_topics_are_distributions(drawn, fitted):
-    triples = fitted.decompose(term_counts(drawn, np.arange(100)))
+    triples = fitted.transform(term_counts(drawn, np.arange(100)))
     assert triples.shares.sum(axis=1) == pytest.approx(np.ones(100), abs=1e-4)
     assert triples.topics.sum(axis=1) == pytest.approx(np.ones(100), abs=1e-4)
     assert np.diff(triples.bounds).max() <= 15
@@ -41,7 +41,7 @@ def test_a_word_does_not_count_itself_as_own(drawn, fitted):
     """Documents drawn from the topics alone keep to them; with self-counting all would be own."""
     plain = draw(switch=False, seed=0)
     assert np.allclose(plain.topics, drawn.topics)
-    triples = fitted.decompose(term_counts(plain, np.arange(200)))
+    triples = fitted.transform(term_counts(plain, np.arange(200)))
     assert triples.shares[:, 1].mean() < 0.1
     assert triples.shares[:, 0].mean() > 0.75
 
@@ -51,28 +51,28 @@ def test_words_unknown_to_the_model_are_own_words(drawn, fitted):
     terms = np.concatenate([known.terms, [10_000, 10_001]]).astype(np.int32)
     counts = np.concatenate([known.counts, [9, 1]]).astype(np.int32)
     bounds = np.array([0, len(terms)], np.int64)
-    triples = fitted.decompose(TermCounts(bounds, terms, counts))
+    triples = fitted.transform(TermCounts(bounds, terms, counts))
     assert {10_000, 10_001} <= set(triples.terms.tolist())
-    assert triples.shares[0, 1] > fitted.decompose(known).shares[0, 1]
+    assert triples.shares[0, 1] > fitted.transform(known).shares[0, 1]
     only = TermCounts(np.array([0, 1]), np.array([10_000], np.int32), np.array([3], np.int32))
-    triples = fitted.decompose(only)
+    triples = fitted.transform(only)
     assert triples.shares[0].tolist() == [0, 1, 0]
     assert triples.terms.tolist() == [10_000]
 
 
 def test_an_empty_document_is_nothing(fitted):
     nothing = np.empty(0, np.int32)
-    triples = fitted.decompose(TermCounts(np.zeros(2, np.int64), nothing, nothing))
+    triples = fitted.transform(TermCounts(np.zeros(2, np.int64), nothing, nothing))
     assert triples.shares.tolist() == [[0, 0, 0]]
     assert len(triples.terms) == 0
-    none = fitted.decompose(TermCounts(np.zeros(1, np.int64), nothing, nothing))
+    none = fitted.transform(TermCounts(np.zeros(1, np.int64), nothing, nothing))
     assert none.topics.shape == (0, 12)
 
 
 def test_the_answer_is_near_the_converged_one(drawn, fitted):
     counts = term_counts(drawn, np.arange(300))
-    quick = fitted.decompose(counts).topics
-    exact = fitted.decompose(counts, tolerance=1e-7).topics
+    quick = fitted.transform(counts).topics
+    exact = fitted.transform(counts, tolerance=1e-7).topics
     hellinger = ((np.sqrt(quick) - np.sqrt(exact)) ** 2).sum(axis=1)
     assert hellinger.mean() < 0.02
 

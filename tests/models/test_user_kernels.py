@@ -22,7 +22,7 @@ from likewise.models.kinds import find_model, store_model
 from likewise.models.klsa import KLSA
 from likewise.models.model import SMOOTH
 from likewise.models.user_kernels import fit_features
-from likewise.models.vectors import read_vectors
+from likewise.models.vector_sources import read_vectors
 from likewise.records import Document
 from likewise.retrieve.models import BM25
 

@@ -12,9 +12,9 @@ from likewise.errors import UsageError
 from likewise.neighbours import choose as module
 from likewise.neighbours.choose import Auto, choose
 from likewise.neighbours.index import METHODS, build_neighbours, read_method
+from likewise.neighbours.ivf import IVF
 from likewise.neighbours.lists import Lists
 from likewise.neighbours.metrics import METRICS, embed
-from likewise.neighbours.partitions import IVF
 from likewise.neighbours.scan import Scan
 from likewise.neighbours.store import open_neighbours
 from likewise_papers.neighbours.hnsw import HNSW

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from likewise.collection.pack import BULK, Memory, open_pack
 from likewise.errors import DamagedError
 from likewise.neighbours import tiles
-from likewise.neighbours.coded import Coded, decode, encode
+from likewise.neighbours.int8 import Coded, decode, encode
 from likewise.neighbours.tiles import (
     TILE,
     Tiles,

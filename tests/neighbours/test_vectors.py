@@ -12,8 +12,8 @@ from hypothesis import strategies as st
 
 from likewise.collection.pack import Memory
 from likewise.errors import DamagedError, UsageError
-from likewise.neighbours.coded import Coded, decode, encode, scan_points
-from likewise.neighbours.partitions import IVF
+from likewise.neighbours.int8 import Coded, decode, encode, scan_points
+from likewise.neighbours.ivf import IVF
 from likewise.neighbours.tiles import Tiles
 from likewise.neighbours.vector_finders import VectorLists, read_vector_finder
 from likewise.neighbours.vectors import VectorSearch

@@ -26,9 +26,9 @@ from likewise.terms.catalogue import (
     stored_graphs,
 )
 from likewise.terms.extracting import extract_nodes
+from likewise.terms.graph_cache import open_graph
 from likewise.terms.kinds import GraphSettings
 from likewise.terms.nodes import Filters, choose_nodes, read_names
-from likewise.terms.opening import open_graph
 
 from .counts_in_python import as_plain, made_of, same_bits
 

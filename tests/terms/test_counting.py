@@ -28,8 +28,8 @@ from likewise.terms.counting import (
     write_sum,
 )
 from likewise.terms.nodes import Filters, choose_nodes, read_names
+from likewise.terms.occurrences import Occurrences, occurrences
 from likewise.terms.pair_kernels import by_node, count_rows, group, lay_out, merge_rows
-from likewise.terms.sightings import Sighted, sightings
 
 from .counts_in_python import as_plain, by_terms, count, made_of, same_bits
 
@@ -43,7 +43,7 @@ def batch(documents, *, whole=False):
     sizes = [sum(map(len, doc)) for doc in documents]
     bounds = np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64)
     places = np.zeros(len(nodes)) if whole else sentences
-    return Sighted(
+    return Occurrences(
         np.arange(len(documents)),
         bounds,
         np.array(nodes, np.int32),
@@ -225,7 +225,7 @@ def test_long_sentences_are_counted_in_runs_but_whole_documents_are_not():
 
 def counts_of(c, nodes, **options):
     within = options.get("within", "sentence")
-    batches = (b for i in range(len(c.segments)) for b in sightings(c, nodes, i, within=within))
+    batches = (b for i in range(len(c.segments)) for b in occurrences(c, nodes, i, within=within))
     return count_pairs(batches, len(nodes))
 
 

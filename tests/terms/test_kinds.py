@@ -533,7 +533,7 @@ def test_spilling_leaves_nothing_beside_the_pairs(folder, monkeypatch):
     monkeypatch.setattr(counting, "MEMORY", 1)
     defaults = counting.write_pairs.__kwdefaults__ | {"memory": 1}
     monkeypatch.setattr(counting.write_pairs, "__kwdefaults__", defaults)
-    monkeypatch.setattr("likewise.terms.sightings._BLOCKS_AT_ONCE", 1)
+    monkeypatch.setattr("likewise.terms.occurrences._BLOCKS_AT_ONCE", 1)
     graph = put(folder)
     assert as_plain(graph.counted) == expected(graph)
     assert [*(folder / WORK).iterdir()] == []

@@ -15,10 +15,10 @@ from likewise.errors import DamagedError
 from likewise.records import Document
 from likewise.terms import kernel, kinds
 from likewise.terms.catalogue import store_graph
+from likewise.terms.graph_cache import open_graph
 from likewise.terms.kinds import PREPARED
 from likewise.terms.nearness import Nearness
 from likewise.terms.nodes import choose_nodes
-from likewise.terms.opening import open_graph
 from likewise.terms.related import TermGraph
 from likewise.terms.solving import ChebyshevKernel
 

@@ -11,9 +11,9 @@ from likewise import notation
 from likewise.errors import UsageError
 from likewise.terms.catalogue import Stored
 from likewise.terms.kinds import GraphSettings
-from likewise.terms.mentioning import Unknown
 from likewise.terms.nearness import Nearness
 from likewise.terms.nodes import WORDS, Filters, Nodes, choose_nodes, read_names
+from likewise.terms.query_nodes import Unknown
 from likewise.terms.related import TermGraph
 
 from .counts_in_python import made_of

@@ -33,7 +33,7 @@ def listed(names: Sequence[str]) -> str:
 
 def see_graph(collection: Collection, options: argparse.Namespace) -> None:
     """See that there is a graph, showing how far it is."""
-    from likewise.terms.opening import has_graph
+    from likewise.terms.graph_cache import has_graph
 
     if has_graph(collection.snapshot):
         return

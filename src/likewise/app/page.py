@@ -5,10 +5,10 @@ from __future__ import annotations
 from html import escape
 from typing import TYPE_CHECKING
 
-from likewise.models.colour import Kind, harmless
+from likewise.models.token_labels import Kind, harmless
 
 if TYPE_CHECKING:
-    from likewise.models.colour import Decomposition, Piece, TopicPart
+    from likewise.models.token_labels import Decomposition, Piece, TopicPart
 
 COLOURED_TOPICS = 4
 

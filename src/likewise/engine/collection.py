@@ -219,8 +219,8 @@ class Collection:
         progress: Progress | None = None,
     ) -> int:
         """Write the k nearest neighbours of every document (`.parquet`, `.jsonl`); count lines."""
-        from likewise.like.graph import write_graph
         from likewise.like.near import read_near
+        from likewise.like.neighbour_graph import write_graph
         from likewise.like.store import halves_of
 
         near = read_near(method)

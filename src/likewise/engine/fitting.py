@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from likewise.models.fitting import Config, Watch
     from likewise.models.gram import Gram
     from likewise.models.model import Model
-    from likewise.models.vectors import Names, Source
+    from likewise.models.vector_sources import Names, Source
 
 # What smooths rankings beside a model of documents.
 SMOOTHED = "klsa"
@@ -142,7 +142,7 @@ class _Fit:
 
     def _chosen(self, model: Model) -> dict[str, Any]:
         """Give how documents are compared by a model, and how well it knows those of now."""
-        from likewise.like.ageing import measure
+        from likewise.like.drift import measure
         from likewise.models.model import DRIFT, WEIGHTS
 
         chosen: dict[str, Any] = {}

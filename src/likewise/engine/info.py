@@ -14,10 +14,10 @@ from likewise.derived.store import listed
 from likewise.engine.models import ROLES
 
 if TYPE_CHECKING:
-    from likewise.like.ageing import Ageing
+    from likewise.like.drift import Drift
 
 
-def describe(s: Snapshot, drift: Sequence[Ageing]) -> dict[str, Any]:
+def describe(s: Snapshot, drift: Sequence[Drift]) -> dict[str, Any]:
     """Describe a collection."""
     roots = [one for one in s.manifest.artifacts if not one.inputs]
     by_role = {role: [a.name for a in roots if a.about.get("role") == role] for role in ROLES}
@@ -40,7 +40,7 @@ def describe(s: Snapshot, drift: Sequence[Ageing]) -> dict[str, Any]:
         "graphs": [one.name for one in roots if one.kind == "graph"],
         "defaults": dict(s.manifest.defaults),
         "keeps": _kept_of_documents(roots),
-        "ageing": [one.to_json() for one in drift],
+        "drift": [one.to_json() for one in drift],
         "analysis": s.analysis.to_json(),
         "leases": s.lease.held and is_local(s.folder),
         "older_generations": [

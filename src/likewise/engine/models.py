@@ -14,14 +14,14 @@ from likewise.engine.state import State, of_one_state
 from likewise.errors import UnknownModel, UsageError
 
 if TYPE_CHECKING:
-    from likewise.like.ageing import Ageing
+    from likewise.like.drift import Drift
     from likewise.models.bags import Sample
-    from likewise.models.colour import Decomposition
     from likewise.models.fitting import Config, Watch
     from likewise.models.gram import Gram
-    from likewise.models.reading import TopicDescription
+    from likewise.models.token_labels import Decomposition
+    from likewise.models.topic_summary import TopicDescription
     from likewise.models.triple import Triples
-    from likewise.models.vectors import Names, Source
+    from likewise.models.vector_sources import Names, Source
 
 # Models are imported when they are first used: a search does not wait for them.
 
@@ -80,8 +80,8 @@ class Models(Mapping[str, Any]):
 
         `vectors` are the user's own, for the model `vectors` or as features of `klsa`: a field of
         the documents, an `.npy` file, rows (of the documents that `ids` names), rows by id, or a
-        function of texts; see `models.vectors.read_vectors`. Documents added later are given the
-        vector in their field; from another source they have what their words predict until the
+        function of texts; see `models.vector_sources.read_vectors`. Documents added later are given
+        the vector in their field; from another source they have what their words predict until the
         model is fitted again. `gram`, for `klsa`, is a function of two lists of texts that gives
         the kernel between them.
 
@@ -138,14 +138,14 @@ class Models(Mapping[str, Any]):
     @of_one_state
     def topics(self, model: str = "", *, words: int = 10) -> list[TopicDescription]:
         """Describe the topics of a model, or its axes: their words, shares and documents."""
-        from likewise.models.reading import describe
+        from likewise.models.topic_summary import describe
 
         found = self._decomposing(model)
         threads = os.cpu_count() or 1
         return describe(found, self._state.snapshot, words=words, threads=threads)
 
     @of_one_state
-    def drift(self) -> list[Ageing]:
+    def drift(self) -> list[Drift]:
         """Tell how models know the documents that were added after they were fitted."""
         snapshot = self._state.snapshot
         found = [one for one in snapshot.manifest.artifacts if one.kind == "model"]
@@ -154,9 +154,9 @@ class Models(Mapping[str, Any]):
         models = [one for role in ROLES for one in found if one.about.get("role") == role]
         if not models:
             return []
-        from likewise.like.ageing import ageing
+        from likewise.like.drift import measure_drift
 
-        measured = (ageing(snapshot, artifact) for artifact in models)
+        measured = (measure_drift(snapshot, artifact) for artifact in models)
         return [one for one in measured if one is not None]
 
     @of_one_state
@@ -168,7 +168,7 @@ class Models(Mapping[str, Any]):
         Words of a text that are new to the collection are its own.
         """
         from likewise.collection.build import content
-        from likewise.models.colour import decompose_text
+        from likewise.models.token_labels import decompose_text
 
         if id and text:
             raise UsageError("give the id of a document or a text, one of them")
@@ -185,7 +185,7 @@ class Models(Mapping[str, Any]):
         snapshot = self._state.snapshot
         wanted = [ids] if isinstance(ids, str) else ids
         docs = np.array([snapshot.find_doc(doc_id) for doc_id in wanted], np.int64)
-        triples: Triples = self._decomposing(model).decompose(
+        triples: Triples = self._decomposing(model).transform(
             snapshot.term_counts(docs), words=words
         )
         return triples

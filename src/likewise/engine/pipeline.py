@@ -111,7 +111,7 @@ class Pipeline:
 
         Documents are read only for terms that neither the query nor a title has.
         """
-        from likewise.models.surfaces import readable_terms, surface_words
+        from likewise.models.surface_forms import readable_terms, surface_words
 
         query, s = result.query, self.snapshot
         terms = s.analyzer.terms(query.text) if query.terms is None else query.terms

@@ -32,7 +32,7 @@ def _in_hand(ids: Names, texts: Names) -> tuple[QueryDocument, ...]:
 
 
 def _with_vector(like: tuple[QueryDocument, ...], vector: ArrayLike) -> tuple[QueryDocument, ...]:
-    from likewise.models.vectors import one_vector
+    from likewise.models.vector_sources import one_vector
 
     # A vector may stand alone, as that of a text without words.
     like = like or (QueryDocument(),)

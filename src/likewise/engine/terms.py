@@ -126,9 +126,9 @@ class Terms:
         Where there is none yet, one of terms by sentences is made, and stored if that can be.
         Options are those of `terms.nearness.Nearness`: `kernel="diffusion"`, `weights="counts"`, …
         """
+        from likewise.terms.graph_cache import has_graph, is_open, open_graph
         from likewise.terms.kinds import GraphSettings
         from likewise.terms.nodes import choose_nodes, usual_filters
-        from likewise.terms.opening import has_graph, is_open, open_graph
 
         check_texts(name=name)
         asked = _nearness(nearness)
@@ -157,7 +157,7 @@ class Terms:
     ) -> TermGraph:
         """Count the pairs of a graph and store it; without `wait` not while another writes."""
         from likewise.terms.catalogue import store_graph
-        from likewise.terms.opening import open_graph
+        from likewise.terms.graph_cache import open_graph
 
         store_graph(
             self._state.snapshot,

@@ -95,7 +95,7 @@ class Associated(Expander):
         """Expand queries."""
         if self.share == 0:
             return [Grown({}, NO_SHARE)] * len(batch)
-        from likewise.terms.opening import open_graph
+        from likewise.terms.graph_cache import open_graph
 
         collection = setting.retriever.collection
         opened = open_graph(collection, self.graph, self.nearness, threads=setting.threads)

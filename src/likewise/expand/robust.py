@@ -21,7 +21,7 @@ from likewise.expand.expander import (
     mix,
 )
 from likewise.expand.feedback import NO_ANSWER
-from likewise.expand.programme import Limits, solve
+from likewise.expand.qp import Limits, solve
 from likewise.expand.ranked import RankedRM
 from likewise.expand.similarity import SIMILARITIES, Context
 

@@ -70,7 +70,7 @@ def by_graph(batch: Sequence[Asked], setting: Setting, docs: int) -> list[Contex
     Only walks among the candidates count, with the degrees of the whole graph, so that no search
     of it is needed. Words that are no terms of the graph are like none.
     """
-    from likewise.terms.opening import open_graph
+    from likewise.terms.graph_cache import open_graph
 
     collection = setting.retriever.collection
     opened = open_graph(collection, threads=setting.threads)

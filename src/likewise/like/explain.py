@@ -20,8 +20,8 @@ from likewise.like.likeness import Likeness, Parts
 from likewise.like.passages import TermNumbers, TextWords
 from likewise.like.view import Asked
 from likewise.models.attribution import Attribution, EncodedDocument, Pairs, Shares, by_magnitude
-from likewise.models.reading import relevant_rows
-from likewise.models.surfaces import readable_terms
+from likewise.models.surface_forms import readable_terms
+from likewise.models.topic_summary import relevant_rows
 from likewise.models.topics import TopicModel
 from likewise.records import Explanation, Part, Passage, Topic, WordShares, in_order
 from likewise.retrieve.question import Question

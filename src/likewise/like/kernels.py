@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from likewise.compiled import Bytes, Doubles, Floats, Ids, Ints, Offsets, kernel
-from likewise.neighbours.coded import Codes
+from likewise.neighbours.int8 import Codes
 
 _EMPTY = -1
 _SPREAD = 0x9E3779B1

@@ -22,7 +22,7 @@ from likewise.errors import UsageError
 from likewise.like.kernels import Table, scan_words, score_words, table_of
 from likewise.like.view import Asked, How, View
 from likewise.models.model import Weights
-from likewise.neighbours.coded import Coded, scan_points
+from likewise.neighbours.int8 import Coded, scan_points
 from likewise.neighbours.vectors import VectorSearch
 from likewise.records import Ranking
 from likewise.retrieve.models import BM25

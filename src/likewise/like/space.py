@@ -19,9 +19,9 @@ from likewise.like.store import StoredHalves
 from likewise.models.document_vectors import as_halves
 from likewise.models.model import Model
 from likewise.neighbours.choose import Auto
-from likewise.neighbours.coded import decode
 from likewise.neighbours.finder import Method
 from likewise.neighbours.index import Nearest, build_neighbours, read_method
+from likewise.neighbours.int8 import decode
 from likewise.neighbours.metrics import Metric, embed, read_metric, similarity, similarity_parts
 from likewise.records import Part, Ranking
 from likewise.stages.masks import mask_of
@@ -53,7 +53,7 @@ class Space:
 
     def _text_vector(self, text: str) -> Floats:
         counts, _ = counts_of(self.collection, text)
-        triples = self.model.decompose(counts, words=0)
+        triples = self.model.transform(counts, words=0)
         kept = as_halves(triples, self.model.compact(counts, triples))
         return self.model.coordinates(decode(kept.points), kept.shares)
 

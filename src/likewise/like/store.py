@@ -19,7 +19,7 @@ from likewise.models.kinds import (
     load_model,
 )
 from likewise.models.model import Model, Weights
-from likewise.neighbours.coded import Coded, decode
+from likewise.neighbours.int8 import Coded, decode
 from likewise.neighbours.vector_finders import VectorFinder
 
 

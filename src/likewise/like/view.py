@@ -63,9 +63,9 @@ class View:
         """Take one document apart to compare others with it; it is asked for as `ask(*example)`.
 
         Of vectors from elsewhere, a document of the collection has the one that is stored, and a
-        text its own if it comes with one; else it is what the words foretell.
+        text its own if it comes with one; else it is what the words predict.
         """
-        triples = self.model.decompose(counts, words=max(len(counts.terms), 1))
+        triples = self.model.transform(counts, words=max(len(counts.terms), 1))
         order = np.argsort(triples.terms, kind="stable")
         point = self._compact(counts, triples, doc, vector).astype(np.float64)
         length = np.linalg.norm(point)

@@ -197,9 +197,9 @@ class Sampler:
         note: dict[str, float] = {"sweep": self.sweeps}
         done = False
         if self._heldout and self.sweeps % self.config.check == 0 and self.sweeps > self._warm:
-            _, seen, foretold = self._heldout
+            _, seen, predicted = self._heldout
             note["perplexity"] = perplexity(
-                self.model(latest=True), seen, foretold, threads=self._threads
+                self.model(latest=True), seen, predicted, threads=self._threads
             )
             before = [h["perplexity"] for h in self.history]
             fall = 1 - note["perplexity"] / before[-1] if before else 1.0

@@ -3,7 +3,7 @@
 The compact half is a vector of length one: of topics the square roots of their shares, so that an
 inner product is Bhattacharyya's and goes with Hellinger distance; of axes the direction of the
 projection; of vectors from elsewhere their direction from the mean. A byte a coordinate is kept of
-it (`neighbours.coded`). Own words have the weights of the model's triple, a byte each.
+it (`neighbours.int8`). Own words have the weights of the model's triple, a byte each.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from likewise.collection.pack import Arrays, require
 from likewise.compiled import Floats, Ids, Ints, Offsets
 from likewise.models.triple import Triples
-from likewise.neighbours.coded import Coded, Codes, encode, round_rows
+from likewise.neighbours.int8 import Coded, Codes, encode, round_rows
 
 
 class Halves(NamedTuple):

@@ -13,7 +13,7 @@ from likewise.models.bags import Sample
 if TYPE_CHECKING:
     from likewise.models.gram import Gram
     from likewise.models.model import Model
-    from likewise.models.vectors import Names, Source, Vectors
+    from likewise.models.vector_sources import Names, Source, Vectors
 
 Watch = Callable[[dict[str, float]], None]
 
@@ -58,7 +58,7 @@ class FitJob(NamedTuple):
 
     def read_vectors(self, snapshot: Snapshot) -> Vectors:
         """Read the user's vectors."""
-        from likewise.models.vectors import read_vectors
+        from likewise.models.vector_sources import read_vectors
 
         assert self.vectors is not None
         return read_vectors(snapshot, self.vectors, ids=self.ids)

@@ -17,7 +17,7 @@ from likewise.errors import UsageError
 from likewise.models.klsa import KLSA, n_axes
 from likewise.models.user_kernels import (
     NEGATIVE,
-    GivenSpace,
+    UserKernelRows,
     draw_docs,
     keep_rows,
     keys_of,
@@ -40,7 +40,7 @@ _ENTRY_BYTES = 12
 
 def fit_gram(
     collection: Snapshot, function: Gram, config: KLSA = KLSA(), name: str = ""
-) -> GivenSpace:
+) -> UserKernelRows:
     """Fit axes to a kernel that a function gives: `function(texts, texts)` is a matrix, or sparse.
 
     It is asked for some hundred texts at a time, for each pair of them once. Up to some thousand
@@ -69,7 +69,7 @@ def fit_gram(
             (scale * part for part in _chain(turns, rows)),
             len(values),
         )
-    return GivenSpace(
+    return UserKernelRows(
         name=name or config.notation,
         basis=np.empty((0, len(values)), np.float32),
         values=np.sqrt(values) / scale,

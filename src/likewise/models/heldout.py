@@ -1,4 +1,4 @@
-"""How well does a model foresee text? Half of each document's words are seen, half foretold."""
+"""How well does a model foresee text? Half of each document's words are seen, half predicted."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def split(bags: Bags, *, seed: int) -> tuple[Bags, Bags]:
     return halves[0], halves[1]
 
 
-def perplexity(model: TopicModel, seen: Bags, foretold: Bags, *, threads: int = 1) -> float:
+def perplexity(model: TopicModel, seen: Bags, predicted: Bags, *, threads: int = 1) -> float:
     """Give the perplexity of the second halves under what the first say of each document.
 
     exp(-mean ln p(w|d)), p(w|d) = λ₁ Σ θ φ + λ₂ ψ + λ₃ Ω.
@@ -35,18 +35,18 @@ def perplexity(model: TopicModel, seen: Bags, foretold: Bags, *, threads: int = 
     terms = model.vocabulary.terms
     counts = TermCounts(seen.bounds, terms[seen.rows].astype(np.int32), seen.counts)
     most = int(np.diff(seen.bounds).max(initial=1))
-    triples = model.decompose(counts, words=max(most, 1), threads=threads)
+    triples = model.transform(counts, words=max(most, 1), threads=threads)
     own_rows = np.searchsorted(terms, triples.terms).astype(np.int32)
     topics = np.zeros((seen.n_docs, model.word_topics.shape[1]), np.float32)
     topics[:, : model.width] = triples.topics
     total = _log_likelihood(
-        (foretold.bounds, foretold.rows, foretold.counts),
+        (predicted.bounds, predicted.rows, predicted.counts),
         (model.word_topics, model.background),
         (topics, triples.shares),
         (triples.bounds, own_rows, triples.weights),
         np.float64(model.priors.beta_own if model.switch else 0.0),
     )
-    return float(np.exp(-total / max(foretold.n_tokens, 1)))
+    return float(np.exp(-total / max(predicted.n_tokens, 1)))
 
 
 @kernel

@@ -13,16 +13,16 @@ from likewise.collection.snapshot import Snapshot
 from likewise.compiled import Bools, Doubles, Floats, Ints
 from likewise.derived.store import derived_of
 from likewise.models.kinds import find_model, load_model
-from likewise.models.klsa import KernelSpace
+from likewise.models.klsa import KernelRows
 from likewise.models.model import SMOOTH
-from likewise.models.user_kernels import GivenSpace
-from likewise.neighbours.coded import Coded, Codes, decode, encode
+from likewise.models.user_kernels import UserKernelRows
+from likewise.neighbours.int8 import Coded, Codes, decode, encode
 from likewise.neighbours.vector_finders import VectorFinder
 from likewise.neighbours.vectors import VectorSearch
 from likewise.records import Ranking
 from likewise.stages.masks import mask_of
 
-AnySpace = KernelSpace | GivenSpace
+AnySpace = KernelRows | UserKernelRows
 _DOCS_AT_ONCE = 4096
 
 

@@ -28,16 +28,16 @@ from likewise.models.document_vectors import (
     to_arrays,
 )
 from likewise.models.model import LIKE, SMOOTH, Model
-from likewise.neighbours.coded import Coded
+from likewise.neighbours.int8 import Coded
 from likewise.neighbours.vector_finders import FEWEST_FOUND, VectorFinder, read_vector_finder
 from likewise.records import Document
 
 if TYPE_CHECKING:
     from likewise.models.subspace import Subspace
-    from likewise.models.supplied import SuppliedModel
     from likewise.models.topics import TopicModel
+    from likewise.models.user_vectors import UserVectors
 
-AnyModel: TypeAlias = "TopicModel | Subspace | SuppliedModel"
+AnyModel: TypeAlias = "TopicModel | Subspace | UserVectors"
 
 # How artifacts that a name may belong to are called.
 _CALLED = {LIKE: "a model of documents", SMOOTH: "a kernel model", "graph": "a graph of terms"}

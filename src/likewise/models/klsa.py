@@ -28,7 +28,7 @@ from likewise.models.document_kernels import Corpus, DocumentKernel, Entries, re
 from likewise.models.lanczos import Plan, Watch, Weighted, principal_axes
 from likewise.models.model import DRIFT, SMOOTH, Model
 from likewise.models.subspace import choose_terms, read_counts
-from likewise.neighbours.coded import encode
+from likewise.neighbours.int8 import encode
 
 if TYPE_CHECKING:
     from likewise.models.fitting import FitJob
@@ -112,7 +112,7 @@ class KLSA:
 
 
 @dataclass(frozen=True, eq=False)
-class KernelSpace(Model):
+class KernelRows(Model):
     """Axes of the features of documents, and their singular values over all documents."""
 
     kind: ClassVar[str] = "klsa"
@@ -156,7 +156,7 @@ class KernelSpace(Model):
         }
 
     @classmethod
-    def load(cls, name: str, arrays: Arrays, about: Mapping[str, Any]) -> KernelSpace:
+    def load(cls, name: str, arrays: Arrays, about: Mapping[str, Any]) -> KernelRows:
         """Give it as it was stored."""
         vocabulary, values = Vocabulary.load(arrays, about["n_docs"]), arrays["values"]
         n_terms = len(vocabulary)
@@ -276,7 +276,7 @@ def fit_space(
     threads: int = 0,
     memory: int = MEMORY,
     watch: Watch | None = None,
-) -> KernelSpace:
+) -> KernelRows:
     """Fit axes to a collection, reading documents as often as needed rather than keeping them.
 
     A collection with more terms than memory has room for keeps those in the most documents.
@@ -320,7 +320,7 @@ def fit_space(
     )
     # Over all documents: each that was drawn stands for several.
     values = values * np.sqrt(collection.n_docs / len(docs))
-    return KernelSpace(
+    return KernelRows(
         name=name or config.notation,
         vocabulary=vocabulary,
         shares=shares,

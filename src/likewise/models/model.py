@@ -21,7 +21,7 @@ from likewise.records import Document
 if TYPE_CHECKING:
     from likewise.models.attribution import Attribution, EncodedDocument
     from likewise.models.bags import Vocabulary
-    from likewise.models.reading import Survey, TopicDescription
+    from likewise.models.topic_summary import Survey, TopicDescription
     from likewise.models.topics import TopicModel
 
 LIKE, SMOOTH = "like", "smooth"
@@ -117,7 +117,7 @@ class Model(ABC):
     ) -> dict[str, NDArray[Any]]:
         """Give what is stored of documents, each by itself: in any company the same bits."""
 
-    def decompose(self, counts: TermCounts, *, words: int = OWN_WORDS, threads: int = 1) -> Triples:
+    def transform(self, counts: TermCounts, *, words: int = OWN_WORDS, threads: int = 1) -> Triples:
         """Decompose documents, each by itself, with up to so many specific words."""
         self._smooths("and decomposes no documents")
 
@@ -184,13 +184,13 @@ class Model(ABC):
 
     def weights(self, collection: Snapshot) -> Weights:
         """Choose how vectors and specific words are weighed, without judgements."""
-        from likewise.models.halving import unrecognised, weight_of_words
+        from likewise.models.split_half import unrecognised, weight_of_words
 
         return Weights(1.0, round(weight_of_words(unrecognised(self, collection)), 3), "halving")
 
     def captured(self, counts: TermCounts) -> Doubles:
         """Give the share of each document that lies along the axes."""
-        return self.decompose(counts, words=0).shares[:, 0].astype(np.float64)
+        return self.transform(counts, words=0).shares[:, 0].astype(np.float64)
 
     def fit_error(self, counts: TermCounts, *, seed: int = 0) -> float:
         """Tell how badly it knows documents: one over the share of them that it captures."""

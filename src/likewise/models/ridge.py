@@ -1,4 +1,4 @@
-"""Which vectors do words foretell? A ridge regression from weighed words to vectors.
+"""Which vectors do words predict? A ridge regression from weighed words to vectors.
 
 `min ‖TW - Y‖² + λ‖W‖²` with T the documents' words, Y their vectors from the mean.
 """
@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from likewise.compiled import Doubles, Floats, Ids, Ints, fast_kernel
 from likewise.models.lanczos import Watch, Weighted, add_gram
-from likewise.models.vectors import unit
+from likewise.models.vector_sources import unit
 
 Matrix = NDArray[np.float32]
 
@@ -46,8 +46,8 @@ def choose_ridge(known: Pairs, unseen: Pairs, n_rows: int, seed: int, pool: Exec
 
     def goodness(ridge: float) -> float:
         mapped = _solve(known, n_rows, ridge)
-        foretold = _foretell(unseen.documents(), mapped, len(target))
-        return float(cosines(foretold, target).mean())
+        predicted = _predict(unseen.documents(), mapped, len(target))
+        return float(cosines(predicted, target).mean())
 
     return RIDGES[int(np.argmax(list(pool.map(goodness, RIDGES))))]
 
@@ -55,22 +55,22 @@ def choose_ridge(known: Pairs, unseen: Pairs, n_rows: int, seed: int, pool: Exec
 def regress(
     known: Pairs, unseen: Pairs, n_rows: int, ridge: float, pool: Executor, watch: Watch | None
 ) -> tuple[Matrix, Matrix]:
-    """Give the map, and what it foretells of the held-out documents, strip by strip."""
+    """Give the map, and what it predicts of the held-out documents, strip by strip."""
     width = known.vectors.shape[1]
     mapped = np.empty((n_rows, width), np.float32)
-    foretold = np.empty((len(unseen.vectors), width), np.float32)
+    predicted = np.empty((len(unseen.vectors), width), np.float32)
 
     def strip(first: int) -> None:
         inside = slice(first, first + STRIP)
         part = _solve(known._replace(vectors=known.vectors[:, inside]), n_rows, ridge)
         mapped[:, inside] = part
-        foretold[:, inside] = _foretell(unseen.documents(), part, len(foretold))
+        predicted[:, inside] = _predict(unseen.documents(), part, len(predicted))
 
     firsts = range(0, width, STRIP)
     for number, _ in enumerate(pool.map(strip, firsts), 1):
         if watch is not None:
             watch({"pass": number, "of": len(firsts)})
-    return mapped, foretold
+    return mapped, predicted
 
 
 def _solve(known: Pairs, n_rows: int, ridge: float) -> Matrix:
@@ -117,12 +117,12 @@ def _ratio(a: Doubles, b: Doubles) -> Floats:
     return np.divide(a, b, out=np.zeros_like(a), where=b > 0).astype(np.float32)
 
 
-def _foretell(documents: Iterable[Weighted], mapped: Matrix, n_docs: int) -> Matrix:
+def _predict(documents: Iterable[Weighted], mapped: Matrix, n_docs: int) -> Matrix:
     out = np.zeros((n_docs, mapped.shape[1]), np.float32)
     done = 0
     for chunk in documents:
         n = len(chunk.bounds) - 1
-        foretell(chunk.bounds, chunk.rows, chunk.weights, mapped, out[done : done + n])
+        predict(chunk.bounds, chunk.rows, chunk.weights, mapped, out[done : done + n])
         done += n
     return out
 
@@ -147,7 +147,7 @@ def add_words(bounds: Ints, rows: Ids, weights: Floats, values: Matrix, out: Mat
 
 
 @fast_kernel
-def foretell(bounds: Ints, rows: Ids, weights: Floats, mapped: Matrix, out: Matrix) -> None:
+def predict(bounds: Ints, rows: Ids, weights: Floats, mapped: Matrix, out: Matrix) -> None:
     """Add what is mapped from the words of documents.
 
     Equals `out += A @ mapped`.

@@ -37,14 +37,14 @@ from likewise.models.attribution import (
 )
 from likewise.models.bags import Vocabulary
 from likewise.models.document_vectors import as_halves, layout_of, to_arrays
-from likewise.models.halving import power_of_idf, unrecognised
 from likewise.models.lanczos import Plan, Watch, Weighted, principal_axes
 from likewise.models.model import LIKE, Model
+from likewise.models.split_half import power_of_idf, unrecognised
 from likewise.models.triple import OWN_WORDS, Triples, largest
 
 if TYPE_CHECKING:
     from likewise.models.fitting import FitJob
-    from likewise.models.reading import Survey, TopicDescription
+    from likewise.models.topic_summary import Survey, TopicDescription
 
 WEIGHTINGS = ("tfidf", "bm25")
 K1, B = 1.2, 0.75
@@ -163,7 +163,7 @@ class Subspace(Model):
         self, collection: Snapshot, docs: Ints, *, words: int, threads: int = 1
     ) -> dict[str, NDArray[Any]]:
         """Give what is stored of documents to compare them: vectors, and so many own words."""
-        triples = self.decompose(collection.term_counts(docs), words=words, threads=threads)
+        triples = self.transform(collection.term_counts(docs), words=words, threads=threads)
         return to_arrays(as_halves(triples, triples.topics))
 
     def coordinates(self, vectors: Floats, shares: Floats) -> Floats:
@@ -182,7 +182,7 @@ class Subspace(Model):
         """
         return self.scale.weigh(counts)
 
-    def decompose(self, counts: TermCounts, *, words: int = OWN_WORDS, threads: int = 1) -> Triples:
+    def transform(self, counts: TermCounts, *, words: int = OWN_WORDS, threads: int = 1) -> Triples:
         """Decompose documents; a term that the model does not know can only be a document's own.
 
         Topics are z, as long as the topical share's root; weights of own words are ε over its
@@ -227,7 +227,7 @@ class Subspace(Model):
 
     def dimension_names(self, collection: Snapshot) -> list[str]:
         """Name axes by the words of their positive poles."""
-        from likewise.models.reading import named_by_words
+        from likewise.models.topic_summary import named_by_words
 
         return named_by_words(self, collection, "axis")
 
@@ -235,7 +235,7 @@ class Subspace(Model):
         self, collection: Snapshot, seen: Survey, *, words: int, docs: int
     ) -> list[TopicDescription]:
         """Describe every axis."""
-        from likewise.models.reading import describe_axes
+        from likewise.models.topic_summary import describe_axes
 
         return describe_axes(self, collection, seen, words=words, docs=docs)
 
@@ -521,9 +521,9 @@ def project(
         shares[doc, 0], shares[doc, 1] = share, left
         inverse = np.float32(1) / np.sqrt(left)
         for j in range(start, stop):
-            foretold = np.float32(0)
+            predicted = np.float32(0)
             if rows[j] >= 0:
                 row = rows[j]
                 for k in range(width):
-                    foretold += z[k] * basis[row, k]
-            own[j] = (own[j] - foretold) * inverse
+                    predicted += z[k] * basis[row, k]
+            own[j] = (own[j] - predicted) * inverse

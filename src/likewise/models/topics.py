@@ -39,7 +39,7 @@ from likewise.models.priors import Priors
 from likewise.models.triple import OWN_WORDS, Triples, largest
 
 if TYPE_CHECKING:
-    from likewise.models.reading import Survey, TopicDescription
+    from likewise.models.topic_summary import Survey, TopicDescription
 
 TOLERANCE = 1e-2
 MOST_ITERATIONS = 200
@@ -125,14 +125,14 @@ class TopicModel(Model):
     ) -> dict[str, NDArray[Any]]:
         """Give what is stored of documents to compare them: vectors, and so many own words."""
         counts = collection.term_counts(docs)
-        triples = self.decompose(counts, words=words, threads=threads)
+        triples = self.transform(counts, words=words, threads=threads)
         return to_arrays(as_halves(triples, self.compact(counts, triples)))
 
     def coordinates(self, vectors: Floats, shares: Floats) -> Floats:
         """Give vectors as they are stored as shares of topics."""
         return vectors * vectors
 
-    def decompose(
+    def transform(
         self,
         counts: TermCounts,
         *,
@@ -201,7 +201,7 @@ class TopicModel(Model):
 
     def dimension_names(self, collection: Snapshot) -> list[str]:
         """Name topics by their labels, or by their likeliest words."""
-        from likewise.models.reading import named_by_words
+        from likewise.models.topic_summary import named_by_words
 
         return list(self.labels) or named_by_words(self, collection, "topic")
 
@@ -209,7 +209,7 @@ class TopicModel(Model):
         self, collection: Snapshot, seen: Survey, *, words: int, docs: int
     ) -> list[TopicDescription]:
         """Describe every topic."""
-        from likewise.models.reading import describe_topics
+        from likewise.models.topic_summary import describe_topics
 
         return describe_topics(self, collection, seen, words=words, docs=docs)
 
@@ -243,7 +243,7 @@ class TopicModel(Model):
         A word's share of topic k is that of `n_w p(topical|w) p(k|w)` (see `routes`).
         """
         most = int(np.diff(counts.bounds).max(initial=0))
-        triples = self.decompose(counts, words=max(most, 1))
+        triples = self.transform(counts, words=max(most, 1))
         topical = self.routes(counts, triples)[0][:, 0]
         rows = find_rows(np.asarray(self.vocabulary.terms), counts.terms.astype(np.int64))
         docs = owners_of(counts.bounds)

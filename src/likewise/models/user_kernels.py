@@ -29,8 +29,8 @@ from likewise.models.bags import Vocabulary
 from likewise.models.klsa import KLSA, fold, layout_of_rows, n_axes, without_noise
 from likewise.models.lanczos import slabs
 from likewise.models.model import SMOOTH, Model
-from likewise.models.vectors import Kept, Vectors, field_rows, hashes
-from likewise.neighbours.coded import Coded, encode
+from likewise.models.vector_sources import Kept, Vectors, field_rows, hashes
+from likewise.neighbours.int8 import Coded, encode
 from likewise.records import Document
 from likewise.text.analysis import encode as encode_text
 
@@ -42,7 +42,7 @@ _LEAST_SHARE, NEGATIVE = 1e-6, 1e-4
 
 
 @dataclass(frozen=True, eq=False)
-class GivenSpace(Model):
+class UserKernelRows(Model):
     """Rows of documents by a kernel that the user gave.
 
     `kept` are rows by document id and text. Where features stand in a `field` of the documents,
@@ -93,7 +93,7 @@ class GivenSpace(Model):
         }
 
     @classmethod
-    def load(cls, name: str, arrays: Arrays, about: Mapping[str, Any]) -> GivenSpace:
+    def load(cls, name: str, arrays: Arrays, about: Mapping[str, Any]) -> UserKernelRows:
         """Give it as it was stored."""
         values = arrays["values"]
         require(arrays, name, basis=(-1, len(values)))
@@ -118,7 +118,7 @@ class GivenSpace(Model):
         """Give what is stored of documents: their rows."""
         return encode(self.document_rows(collection, docs))._asdict()
 
-    def without(self, documents: Iterable[Document]) -> GivenSpace | None:
+    def without(self, documents: Iterable[Document]) -> UserKernelRows | None:
         """Give the model without the rows that it keeps of documents; None where it has none."""
         left = self.kept.without([key_of(document) for document in documents])
         return None if left is None else replace(self, kept=left)
@@ -146,7 +146,7 @@ def fit_features(
     *,
     field: str = "",
     threads: int = 0,
-) -> GivenSpace:
+) -> UserKernelRows:
     """Fit axes to the user's features, which count as long as they are.
 
     `field` is where in the documents they stand, if they do: then documents that are added later
@@ -182,7 +182,7 @@ def fit_features(
     if not field:
         rows = (_fold(vectors.rows[at : at + _CHUNK], scaled, values) for at in range(0, n, _CHUNK))
         kept = keep_rows(keys_of(collection, vectors.docs), rows, len(values))
-    return GivenSpace(
+    return UserKernelRows(
         name=name or config.notation,
         basis=axes,
         values=values,

@@ -12,9 +12,9 @@ from likewise.collection.pack import Arrays
 from likewise.compiled import Floats
 from likewise.errors import UsageError
 from likewise.neighbours.finder import Finder, Method
+from likewise.neighbours.ivf import IVF
 from likewise.neighbours.lists import Lists, suits
 from likewise.neighbours.metrics import Metric
-from likewise.neighbours.partitions import IVF
 from likewise.neighbours.scan import Scan
 
 # Below so many numbers a scan takes about a millisecond, and nothing has to be built.

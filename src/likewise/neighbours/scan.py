@@ -10,8 +10,8 @@ from numpy.typing import NDArray
 
 from likewise.collection.pack import Arrays, Output
 from likewise.compiled import Doubles, Floats, Int, Ints, kernel
-from likewise.neighbours.coded import Points
 from likewise.neighbours.finder import Finder, Proposals, gather
+from likewise.neighbours.int8 import Points
 
 _ROWS_AT_ONCE = 8192
 # A product of matrices rounds in an order of its own, so all rows that it puts this close to the

@@ -24,7 +24,7 @@ from numpy.typing import NDArray
 from likewise import notation
 from likewise.collection.pack import Arrays, Output, require
 from likewise.compiled import Bytes, Floats, Int, Ints, kernel
-from likewise.neighbours.coded import Coded, scan_rows
+from likewise.neighbours.int8 import Coded, scan_rows
 
 # Coordinates are kept for so many rows at a time: what is added up stays in the nearest cache.
 TILE = 1 << 13

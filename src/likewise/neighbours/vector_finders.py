@@ -11,8 +11,8 @@ import numpy as np
 from likewise import notation
 from likewise.collection.pack import Arrays, Output
 from likewise.compiled import Floats, Ints
-from likewise.neighbours.coded import Coded, CodedPoints
-from likewise.neighbours.partitions import IVF, ListsFinder
+from likewise.neighbours.int8 import Coded, CodedPoints
+from likewise.neighbours.ivf import IVF, ListsFinder
 from likewise.neighbours.tiles import Tiles
 
 # Segments of fewer documents are scanned, which takes a few milliseconds.

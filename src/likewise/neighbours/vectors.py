@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator, Sequence
 import numpy as np
 
 from likewise.compiled import Bools, Doubles, Floats, Ints
-from likewise.neighbours.coded import LARGEST, Coded, decode, scan_points, scan_rows, score_points
+from likewise.neighbours.int8 import LARGEST, Coded, decode, scan_points, scan_rows, score_points
 from likewise.neighbours.scan import keep_largest
 from likewise.neighbours.vector_finders import VectorFinder
 from likewise.records import Ranking

@@ -74,7 +74,7 @@ def _sink(heap: Ints, i: Int, key: Int) -> None:
         child = 2 * i + 1
         if child >= k:
             break
-        # Without a branch: which child is smaller cannot be foretold.
+        # Without a branch: which child is smaller cannot be predicted.
         child += np.int64(child + 1 < k and heap[min(child + 1, k - 1)] < heap[child])
         if heap[child] >= key:
             break

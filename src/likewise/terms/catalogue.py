@@ -33,7 +33,7 @@ from likewise.terms.kinds import (
     count_segment,
 )
 from likewise.terms.nodes import Nodes
-from likewise.terms.sightings import check_within
+from likewise.terms.occurrences import check_within
 from likewise.terms.weights import weigh
 
 # What a graph is called that was given no name.

@@ -23,6 +23,7 @@ from likewise.compiled import Ids, Ints
 from likewise.derived.kind import Progress
 from likewise.errors import UsageError
 from likewise.terms.graph import Pairs
+from likewise.terms.occurrences import Occurrences, in_order
 from likewise.terms.pair_kernels import (
     by_node,
     combine_rows,
@@ -31,7 +32,6 @@ from likewise.terms.pair_kernels import (
     lay_out,
     merge_rows,
 )
-from likewise.terms.sightings import Sighted, in_order
 
 MEMORY = 512 << 20
 # A sentence of more mentions is a table or a list: it is counted in runs of so many, in order.
@@ -56,7 +56,7 @@ class Counted(NamedTuple):
 
 
 def write_pairs(
-    batches: Iterable[Sighted],
+    batches: Iterable[Occurrences],
     n_nodes: int,
     out: Output,
     *,
@@ -89,7 +89,7 @@ def write_pairs(
 
 
 def count_pairs(
-    batches: Iterable[Sighted], n_nodes: int, *, memory: int = MEMORY, threads: int = 1
+    batches: Iterable[Occurrences], n_nodes: int, *, memory: int = MEMORY, threads: int = 1
 ) -> Counted:
     """Count as `write_pairs` does, for oneself."""
     held = Memory()
@@ -189,7 +189,7 @@ class _Block:
         self._doc_freqs = doc_freqs
         self._forget()
 
-    def add(self, batch: Sighted) -> None:
+    def add(self, batch: Occurrences) -> None:
         """Take the mentions of some documents."""
         longest = 0 if batch.whole else LONGEST_SENTENCE
         groups, docs = group(batch.bounds, batch.sentences, longest)

@@ -34,7 +34,7 @@ from likewise.terms.counting import (
 from likewise.terms.extracting import without_texts
 from likewise.terms.graph import Graph
 from likewise.terms.nodes import SENTENCE, TERMS, Filters, Heard, Nodes
-from likewise.terms.sightings import Sighted, sightings
+from likewise.terms.occurrences import Occurrences, occurrences
 from likewise.text.analysis import encode
 from likewise.text.table import Strings
 
@@ -284,9 +284,9 @@ def _root(inputs: Inputs) -> GraphRoot:
 
 def _sightings(
     snapshot: Snapshot, root: GraphRoot, segment: int, docs: Ints | None, threads: int
-) -> Iterator[Sighted]:
+) -> Iterator[Occurrences]:
     within = root.settings.within
-    return sightings(snapshot, root.nodes, segment, docs, within=within, threads=threads)
+    return occurrences(snapshot, root.nodes, segment, docs, within=within, threads=threads)
 
 
 def _damaged(inputs: Inputs, how: str) -> DamagedError:

@@ -9,8 +9,8 @@ import numpy as np
 from likewise.compiled import Doubles, Ids, Ints, kernel
 from likewise.terms.laplacian import multiply
 from likewise.terms.nodes import DOCUMENT
+from likewise.terms.occurrences import occurrences
 from likewise.terms.related import TermGraph
-from likewise.terms.sightings import sightings
 
 # What terms are ranked by: their shares of the votes, or how much these are above their usual ones.
 LIKELY, TELLING = "likely", "telling"
@@ -93,7 +93,7 @@ def read_ballot(graph: TermGraph, docs: Ints, weights: Doubles) -> Ballot:
     docs, weights = docs[order], weights[order]
     sizes, mentioned = [np.zeros(1, np.int64)], [np.empty(0, np.int32)]
     for i, _, rows in collection.by_segment(docs):
-        for seen in sightings(collection, nodes, i, rows, within=DOCUMENT):
+        for seen in occurrences(collection, nodes, i, rows, within=DOCUMENT):
             sizes.append(np.diff(seen.bounds))
             mentioned.append(seen.nodes)
     return Ballot(docs, weights, np.cumsum(np.concatenate(sizes)), np.concatenate(mentioned))

@@ -16,9 +16,9 @@ from likewise.terms.graph import Graph
 from likewise.terms.kernel import Kernel, make_kernel
 from likewise.terms.kinds import PreparedGraph
 from likewise.terms.laplacian import Laplacian
-from likewise.terms.mentioning import Mentioned, find_unknown, spellings
 from likewise.terms.nearness import Nearness
 from likewise.terms.nodes import TERMS
+from likewise.terms.query_nodes import Mentioned, find_unknown, spellings
 from likewise.terms.sets import PLACEMENTS, SetMetric, TermSet, term_set
 from likewise.terms.weights import rarity
 
@@ -168,7 +168,7 @@ class TermGraph:
         names = self.stored.nodes.names(self.collection, np.asarray(nodes, np.int64))
         if self.stored.nodes.kind != TERMS:
             return names
-        from likewise.models.surfaces import readable_terms
+        from likewise.models.surface_forms import readable_terms
 
         words = spellings(self.collection, said)
         others = [name for name in names if name not in words]

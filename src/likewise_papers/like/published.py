@@ -16,7 +16,7 @@ from likewise.like.view import How, View
 from likewise.models.document_vectors import Halves
 from likewise.models.model import Weights
 from likewise.models.triple import Triples
-from likewise.neighbours.coded import decode
+from likewise.neighbours.int8 import decode
 
 
 @dataclass(frozen=True)

@@ -15,7 +15,7 @@ from likewise import notation
 from likewise.collection.pack import Arrays, Output
 from likewise.compiled import Floats, Ints
 from likewise.errors import DamagedError, UsageError
-from likewise.neighbours.borrowed import (
+from likewise.neighbours.faiss_io import (
     lend,
     load_faiss,
     one_thread,

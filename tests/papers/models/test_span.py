@@ -48,7 +48,7 @@ def test_a_span_in_a_wider_vocabulary_weighs_its_other_words():
     assert not span.basis[1::2].any()
     np.testing.assert_array_equal(span.basis[::2], narrow.basis)
     everywhere = TermCounts(np.array([0, 3]), *np.array([[0, 1, 2], [1, 3, 2]], np.int32))
-    assert 1 not in span.decompose(everywhere).terms
-    assert 1 in narrow.decompose(everywhere).terms
+    assert 1 not in span.transform(everywhere).terms
+    assert 1 in narrow.transform(everywhere).terms
     with pytest.raises(UsageError, match="lacks"):
         span_of(topics, vocabulary=Vocabulary(np.arange(5), np.ones(5, np.int64), 50))

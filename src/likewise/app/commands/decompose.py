@@ -16,8 +16,8 @@ from likewise.errors import UsageError
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from likewise.models.colour import Decomposition
-    from likewise.models.reading import Survey, TopicDescription, Word
+    from likewise.models.token_labels import Decomposition
+    from likewise.models.topic_summary import Survey, TopicDescription, Word
 
 _TOPICS_MANUAL = """\
 Share is the topic's part of all words of the collection; coherence is the mean NPMI of the first
@@ -96,7 +96,7 @@ def _add_model(parser: argparse.ArgumentParser) -> None:
 def _topics(options: argparse.Namespace) -> None:
     from likewise.collection.snapshot import open_snapshot
     from likewise.models.kinds import load_model
-    from likewise.models.reading import describe, survey
+    from likewise.models.topic_summary import describe, survey
 
     snapshot = open_snapshot(options.collection)
     model = load_model(snapshot, options.model)
@@ -234,7 +234,7 @@ def _decompose(options: argparse.Namespace) -> None:
 
 
 def _parts_json(parts: Decomposition, title: str) -> dict[str, Any]:
-    from likewise.models.colour import harmless
+    from likewise.models.token_labels import harmless
 
     return {
         "model": parts.model,
@@ -275,7 +275,7 @@ def _summary(parts: Decomposition, title: str) -> str:
 
 
 def _coloured(parts: Decomposition) -> str:
-    from likewise.models.colour import harmless, to_ansi
+    from likewise.models.token_labels import harmless, to_ansi
 
     forced = bool(os.environ.get("FORCE_COLOR"))
     if forced or (sys.stdout.isatty() and not os.environ.get("NO_COLOR")):

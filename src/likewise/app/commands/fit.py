@@ -43,8 +43,8 @@ Without --model it is what `index` fits: lsi, and klsa beside it.
 Vectors are rows of an .npy file, for the ids beside it (x.ids beside x.npy, one a line) or those
 of --vector-ids, or else for all documents in their order; or they stand in a field of the
 documents, as lists of numbers. They are kept with the collection. A document without one is given
-what its words foretell: so is one that is added later, until the model is fitted again, unless it
-brings a vector in the field. How much vectors count beside own words is how far words foretell
+what its words predict: so is one that is added later, until the model is fitted again, unless it
+brings a vector in the field. How much vectors count beside own words is how far words predict
 them on documents held out, or weight=, as in --model "vectors(weight=0.5)".
 
 examples:
@@ -251,7 +251,7 @@ def _report(options: argparse.Namespace, model: AnyModel, name: str, seconds: fl
     for note in model.history:
         print("  " + ", ".join(f"{key} {value:,.5g}" for key, value in note.items()))
     if without := int(model.history[-1].get("without", 0)) if model.history else 0:
-        print(f"  {without:,} documents have no vector: they are given what their words foretell")
+        print(f"  {without:,} documents have no vector: they are given what their words predict")
 
 
 def _report_kernel(

@@ -30,7 +30,7 @@ A document is topics and words of its own; documents are alike that share both. 
 are asked for as a mixture: a score is the mean of those for each, less half of the mean of those
 for --unlike. Documents that are asked with are no answers.
 
-By a model of vectors (`likewise fit --help`) a text has the vector that its words foretell, unless
+By a model of vectors (`likewise fit --help`) a text has the vector that its words predict, unless
 --vector gives its own.
 
 {METHODS}
@@ -83,7 +83,7 @@ def _like(options: argparse.Namespace) -> None:
     collection = Collection(options.collection)
     vector = None
     if options.vector:
-        from likewise.models.vectors import read_vector
+        from likewise.models.vector_sources import read_vector
 
         vector = read_vector(options.vector)
     texts = [*map(read_text, options.doc), *options.text]

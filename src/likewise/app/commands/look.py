@@ -73,7 +73,7 @@ def _info(options: argparse.Namespace) -> None:
     rows += [("held", one) for one in _held(info)]
     # Whoever deletes something in confidence has to know, after a merge as well.
     rows += [("keeps", f"{one}, deleted ones too") for one in info["keeps"]]
-    rows += [("ageing", f"{one}{'; fit it again' * one.aged}") for one in collection.models.drift()]
+    rows += [("drift", f"{one}{'; fit it again' * one.aged}") for one in collection.models.drift()]
     if options.check:
         rows.append(("checked", "every file is as it was written"))
     print(info["folder"])

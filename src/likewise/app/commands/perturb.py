@@ -101,7 +101,7 @@ def _perturb(options: argparse.Namespace) -> None:
 def _report(collection: Collection, query: str, options: argparse.Namespace) -> _Report:
     import numpy as np
 
-    from likewise.models.surfaces import readable_terms, surface_words
+    from likewise.models.surface_forms import readable_terms, surface_words
 
     found = _found(collection, query, options)
     pool = found.pool

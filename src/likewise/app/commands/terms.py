@@ -16,7 +16,7 @@ from likewise.errors import UsageError
 
 if TYPE_CHECKING:
     from likewise.engine.terms import Predicted
-    from likewise.terms.mentioning import Unknown
+    from likewise.terms.query_nodes import Unknown
     from likewise.terms.related import Between, Related, TermGraph
 
 _NEARNESS = """\

@@ -25,9 +25,9 @@ from likewise.models.bags import Sample
 from likewise.models.ddm import BETA_OWN, GAMMA
 from likewise.models.document_vectors import Halves
 from likewise.models.fitting import FitJob, fit_model, read_config
-from likewise.models.halving import unrecognised, weight_of_words
 from likewise.models.kinds import STORED_WORDS
 from likewise.models.model import Model
+from likewise.models.split_half import unrecognised, weight_of_words
 from likewise.models.topics import TopicModel
 from likewise.retrieve.documents import Whole
 from likewise.retrieve.models import TFIDF
@@ -95,7 +95,7 @@ def cut(halves: Halves, words: int) -> Halves:
     )
 
 
-def with_own_words(lda: TopicModel, snapshot: Snapshot) -> TopicModel:
+def with_specific_words(lda: TopicModel, snapshot: Snapshot) -> TopicModel:
     """Make topics of LDA a model that decomposes as DDM does ("LDA + DS", Section 3.3).
 
     The background is the whole collection.
@@ -144,7 +144,7 @@ def _fit(bench: Bench, snapshot: Snapshot, kind: str, topics: int) -> Model:
     if kind in (LDA_DS, SPAN):
         fitted = take_apart(bench, snapshot, LDA if kind == LDA_DS else DDM, topics).model
         base = fitted.topics("to start from")
-        return with_own_words(base, snapshot) if kind == LDA_DS else span_of(base)
+        return with_specific_words(base, snapshot) if kind == LDA_DS else span_of(base)
     told = [f"topics={topics}"] if topics else []
     if kind in (DDM, LDA):
         told.append(f"sweeps={bench['sweeps']}")

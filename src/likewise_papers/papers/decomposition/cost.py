@@ -141,7 +141,7 @@ def _measure(bench: Bench, name: str) -> Measured:
     for kind, one in models.items():
         bench.say(f"{name}: {kind}")
         model = one.model
-        took = fastest(lambda model=model: model.decompose(counts, words=bench["words"]))  # type: ignore[misc]
+        took = fastest(lambda model=model: model.transform(counts, words=bench["words"]))  # type: ignore[misc]
         out.inference[kind] = 1000 * took / len(docs)
         for way, config in zip((TWO, SCAN), kinds[kind], strict=True):
             words = bench["words"] if kind == DDM else STORED_WORDS

@@ -10,7 +10,7 @@ from likewise.compiled import Bools, Doubles
 from likewise.evaluate.significance import randomisation_test
 from likewise.expand.expander import Asked, Setting
 from likewise.expand.perturb import Perturbed, perturb
-from likewise.models.surfaces import readable_terms, surface_words
+from likewise.models.surface_forms import readable_terms, surface_words
 from likewise.records import EMPTY
 from likewise.retrieve.models import read_model
 from likewise.retrieve.search import Retriever

@@ -14,8 +14,8 @@ from likewise.evaluate.measures import evaluate
 from likewise.evaluate.risk import measure_risk
 from likewise.expand.expander import Asked, Expander, Grown, Setting, join
 from likewise.retrieve.models import BM25
+from likewise.terms.graph_cache import open_graph
 from likewise.terms.nearness import Nearness
-from likewise.terms.opening import open_graph
 from likewise.terms.related import TermGraph
 from likewise_papers.bench import Bench, as_run, search
 from likewise_papers.comparing import claim_above, claim_close

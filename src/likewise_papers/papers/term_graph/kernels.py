@@ -82,14 +82,14 @@ class Kernels:
         return metric.similarities_of(asked.sets)
 
     def fitted(self, family: str) -> tuple[Transform, str]:
-        """Give a kernel of one parameter, chosen by what it foretells, and how it is written."""
+        """Give a kernel of one parameter, chosen by what it predicts, and how it is written."""
         make = _FAMILIES[family]
         value = self._choose(make, *_BOUNDS[self.setting.laplacian, family])
         chosen = make(float(f"{value:.3g}"))
         return chosen, str(chosen)
 
     def learnt(self) -> tuple[Transform, str]:
-        """Solve the paper's linear programme; its penalty b is chosen by what it foretells."""
+        """Solve the paper's linear programme; its penalty b is chosen by what it predicts."""
         spectrum, pairs = self.spectra[0], self.lexicon.pairs
         # Knots ascend, and there are as many eigenvalues 0 as components.
         _, first = np.unique(spectrum.values, return_index=True)

@@ -18,8 +18,8 @@ from likewise.records import Query
 from likewise.terms.counting import Counted, count_pairs, subtract
 from likewise.terms.extracting import extract_nodes
 from likewise.terms.nodes import DOCUMENT, SENTENCE, Filters, Nodes, choose_nodes
+from likewise.terms.occurrences import Occurrences, occurrences
 from likewise.terms.predict import VOTERS
-from likewise.terms.sightings import Sighted, sightings
 from likewise_papers.auc import predicted, summarise
 from likewise_papers.bench import Bench, search
 from likewise_papers.papers.term_graph.abstracts import Split
@@ -42,7 +42,7 @@ def _is_name(word: str) -> bool:
 
 @dataclass
 class Questions:
-    """Texts with what they mention, and what is to be foretold; `hidden` must not be asked."""
+    """Texts with what they mention, and what is to be predicted; `hidden` must not be asked."""
 
     texts: list[str]
     sets: list[Ints]
@@ -59,7 +59,7 @@ class Questions:
 
     @property
     def n_told(self) -> int:
-        """How many texts there is something to foretell of, beyond what they mention."""
+        """How many texts there is something to predict of, beyond what they mention."""
         return int((self.labels & self.others).any(axis=1).sum())
 
     def aucs(self, scores: Doubles, *, every: bool = False) -> Doubles:
@@ -107,9 +107,9 @@ class Lexicon:
         """The abstracts that are trained on."""
         return self.split.training.snapshot
 
-    def _seen(self, docs: Ints | None, within: str) -> Iterator[Sighted]:
+    def _seen(self, docs: Ints | None, within: str) -> Iterator[Occurrences]:
         # So few abstracts are one segment.
-        return sightings(self.snapshot, self.nodes, 0, docs, within=within)
+        return occurrences(self.snapshot, self.nodes, 0, docs, within=within)
 
     def _count(self, docs: Ints | None, within: str) -> Counted:
         return count_pairs(self._seen(docs, within), len(self.nodes))

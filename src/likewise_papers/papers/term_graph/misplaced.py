@@ -18,7 +18,7 @@ from likewise.terms.graph import Graph
 from likewise.terms.kernel import distances, make_kernel
 from likewise.terms.laplacian import Laplacian
 from likewise.terms.nodes import Filters, choose_nodes
-from likewise.terms.sightings import sightings
+from likewise.terms.occurrences import occurrences
 from likewise.terms.spectrum import SpectralKernel, Spectrum, full_spectrum
 from likewise.terms.transforms import Transform, parse_transform
 from likewise.terms.weights import weigh
@@ -245,7 +245,7 @@ def _graph(bench: Bench) -> Graph:
     snapshot = all_abstracts(bench).snapshot
     nodes = choose_nodes(snapshot, Filters(min_df=5, max_df=0.3, size=bench["terms"]))
     # So few abstracts are one segment.
-    return weigh(count_pairs(sightings(snapshot, nodes, 0), len(nodes)), "counts")
+    return weigh(count_pairs(occurrences(snapshot, nodes, 0), len(nodes)), "counts")
 
 
 def _tested(bench: Bench, n: int) -> Ints:

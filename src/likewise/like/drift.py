@@ -19,7 +19,7 @@ from likewise.models.model import Model
 
 _SAMPLE = 1000
 # A model has aged when new documents have this many more unknown words (of all words), or are
-# foretold this much worse.
+# predicted this much worse.
 _MORE_UNKNOWN = 0.05
 _WORSE = 1.25
 
@@ -39,7 +39,7 @@ class Fitness:
 
 
 @dataclass(frozen=True)
-class Ageing:
+class Drift:
     """How a model knows new documents, beside how it knew those that it was fitted among.
 
     `config` is the model as it is written.
@@ -81,7 +81,7 @@ def measure(collection: Snapshot, model: Model, docs: Ints, *, seed: int = 0) ->
     return Fitness(collection.n_docs, unknown, model.fit_error(counts, seed=seed))
 
 
-def ageing(collection: Snapshot, artifact: Artifact) -> Ageing | None:
+def measure_drift(collection: Snapshot, artifact: Artifact) -> Drift | None:
     """Compare documents added since a model was fitted with those of then; None without any."""
     stored: dict[str, Any] = artifact.about.get("fitness", {})
     n_new = collection.n_docs - stored["documents"] if stored else 0
@@ -91,4 +91,4 @@ def ageing(collection: Snapshot, artifact: Artifact) -> Ageing | None:
     model = derived_of(collection).root(artifact.kind, artifact.name)
     config = str(model.settings.get("model", artifact.name))
     now = measure(collection, model, newest)
-    return Ageing(artifact.name, config, n_new, Fitness(**stored), now)
+    return Drift(artifact.name, config, n_new, Fitness(**stored), now)

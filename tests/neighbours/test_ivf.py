@@ -14,8 +14,8 @@ from drawn import altered, n_stored, stored
 from likewise import notation
 from likewise.collection.pack import Memory, open_pack
 from likewise.errors import DamagedError, MissingExtra, UsageError
-from likewise.neighbours import partitions
-from likewise.neighbours.partitions import IVF, ListsFinder
+from likewise.neighbours import ivf
+from likewise.neighbours.ivf import IVF, ListsFinder
 from likewise_papers.neighbours.hnsw import HNSW, GraphFinder
 from likewise_papers.neighbours.kd_tree import Tree
 
@@ -161,7 +161,7 @@ import hashlib
 import numpy as np
 from likewise.collection.pack import Memory
 from likewise_papers.neighbours.hnsw import HNSW
-from likewise.neighbours.partitions import IVF
+from likewise.neighbours.ivf import IVF
 points = np.random.default_rng(0).standard_normal((40_000, 33)).astype(np.float32)
 for method, n in ((IVF(), 40_000), (HNSW(construction=20), 1000)):
     for seed in (1, 2):
@@ -342,8 +342,8 @@ def test_without_faiss_the_message_is_the_install_command(method, monkeypatch):
 
 def test_lists_are_read_until_enough_is_found(monkeypatch):
     """Points without any structure need more lists than the least."""
-    monkeypatch.setattr(partitions, "_CODES_READ", 256)
-    monkeypatch.setattr(partitions, "_LISTS_READ", 4)
+    monkeypatch.setattr(ivf, "_CODES_READ", 256)
+    monkeypatch.setattr(ivf, "_LISTS_READ", 4)
     points = np.random.default_rng(0).normal(size=(8000, 24)).astype(np.float32)
     config = IVF(lists=200, refine=1)
     few = replace(config, recall=0.5).build(points, seed=0)

@@ -5,8 +5,8 @@ from itertools import permutations
 import pytest
 
 import likewise as lw
-from likewise.models import surfaces
-from likewise.models.surfaces import readable_terms
+from likewise.models import surface_forms
+from likewise.models.surface_forms import readable_terms
 
 # "walk" is first in a document that says "walks"; another, of "talk", says "walking" thrice.
 TEXTS = ["Walks", "A talk: walking, walking, walking", "Cats, a cat and cats", "Walked"]
@@ -15,7 +15,7 @@ WORDS = {"walk": "walks", "talk": "talk", "cat": "cats", "nowher": "nowher"}
 
 @pytest.fixture
 def unsampled(tmp_path, monkeypatch):
-    monkeypatch.setattr(surfaces, "_sampled_texts", lambda collection: [])
+    monkeypatch.setattr(surface_forms, "_sampled_texts", lambda collection: [])
     documents = [{"id": str(i), "text": text} for i, text in enumerate(TEXTS)]
     made = lw.index(documents, to=tmp_path / "c")
     # Opened anew, so that nothing is remembered.
@@ -42,15 +42,15 @@ def test_texts_are_asked_first(unsampled):
 
 @pytest.mark.parametrize("most", [0, 1, 2, 3])
 def test_what_is_remembered_is_bounded(unsampled, monkeypatch, most):
-    monkeypatch.setattr(surfaces, "_MOST_LOOKED_UP", most)
+    monkeypatch.setattr(surface_forms, "_MOST_LOOKED_UP", most)
     collection = unsampled()
     for terms in (["walk"], ["cat", "talk"], [*WORDS], ["nowher", "walk"], []):
         assert readable_terms(collection, terms) == {term: WORDS[term] for term in terms}
-        assert len(surfaces._LOOKED_UP[collection]) <= most
+        assert len(surface_forms._LOOKED_UP[collection]) <= most
 
 
 def test_a_document_is_read_once(unsampled, monkeypatch):
     collection = unsampled()
     readable_terms(collection, WORDS)
-    monkeypatch.setattr(surfaces, "_holders", lambda collection, terms: [0 / 0 for _ in terms])
+    monkeypatch.setattr(surface_forms, "_holders", lambda collection, terms: [0 / 0 for _ in terms])
     assert readable_terms(collection, WORDS) == WORDS

@@ -14,13 +14,18 @@ from likewise.collection.creating import build
 from likewise.collection.records import TermCounts
 from likewise.collection.snapshot import open_snapshot
 from likewise.errors import UsageError
-from likewise.models import ridge, supplied
+from likewise.models import ridge, user_vectors
 from likewise.models.bags import Vocabulary
 from likewise.models.lanczos import Weighted, slabs
-from likewise.models.ridge import add_words, foretell
+from likewise.models.ridge import add_words, predict
 from likewise.models.subspace import Scale, Subspace
-from likewise.models.supplied import Supplied, SuppliedModel, fit_supplied, foretell_vectors
-from likewise.models.vectors import unit
+from likewise.models.user_vectors import (
+    UserVectors,
+    UserVectorsConfig,
+    fit_user_vectors,
+    predict_vectors,
+)
+from likewise.models.vector_sources import unit
 from likewise.records import Document
 from likewise.text.analysis import Analysis
 
@@ -83,7 +88,7 @@ def random_vectors(width, seed=0):
 
 
 def decompose(model, collection, **options):
-    return model.decompose(collection.term_counts(collection.live_docs()), **options)
+    return model.transform(collection.term_counts(collection.live_docs()), **options)
 
 
 def dense(triples, n_terms):
@@ -94,12 +99,12 @@ def dense(triples, n_terms):
 # The map
 
 
-def test_what_words_foretell_is_trusted(topical, linear):
-    model = fit_supplied(topical, topical.live_docs(), linear)
+def test_what_words_predict_is_trusted(topical, linear):
+    model = fit_user_vectors(topical, topical.live_docs(), linear)
     assert model.trust > 0.4
     noise = np.linalg.norm(linear) / np.sqrt(linear.size) * random_vectors(48)
     trusts = [
-        fit_supplied(topical, topical.live_docs(), linear + share * noise).trust
+        fit_user_vectors(topical, topical.live_docs(), linear + share * noise).trust
         for share in (0, 0.5, 1, 2, 8)
     ]
     assert trusts == sorted(trusts, reverse=True)
@@ -110,7 +115,9 @@ def test_what_words_foretell_is_trusted(topical, linear):
 def test_random_vectors_are_not_trusted(topical, width):
     for seed in range(3):
         vectors = random_vectors(width, seed)
-        model = fit_supplied(topical, topical.live_docs(), vectors, Supplied(seed=seed))
+        model = fit_user_vectors(
+            topical, topical.live_docs(), vectors, UserVectorsConfig(seed=seed)
+        )
         assert model.trust < 0.02 + 0.1 / width
         assert model.axes.width <= 1 + width // 20
         assert model.history[0]["trust"] == model.trust
@@ -118,8 +125,8 @@ def test_random_vectors_are_not_trusted(topical, width):
 
 def test_neither_are_true_vectors_of_other_documents(topical, by_kind):
     docs = topical.live_docs()
-    assert fit_supplied(topical, docs, by_kind).trust > 0.5
-    assert fit_supplied(topical, docs, np.roll(by_kind, 7, axis=0)).trust < 0.03
+    assert fit_user_vectors(topical, docs, by_kind).trust > 0.5
+    assert fit_user_vectors(topical, docs, np.roll(by_kind, 7, axis=0)).trust < 0.03
 
 
 def test_ridge_regression_equals_the_closed_form(topical, linear, monkeypatch):
@@ -139,9 +146,9 @@ def piece(rows):
     return Weighted(rows.indptr.astype(np.int64), rows.indices.astype(np.int32), rows.data)
 
 
-def test_the_map_foretells_what_a_dense_regression_does(topical, words, linear, monkeypatch):
+def test_the_map_predicts_what_a_dense_regression_does(topical, words, linear, monkeypatch):
     monkeypatch.setattr(ridge, "_TOLERANCE", 1e-4)
-    model = fit_supplied(topical, topical.live_docs(), linear, Supplied(ridge=1.0))
+    model = fit_user_vectors(topical, topical.live_docs(), linear, UserVectorsConfig(ridge=1.0))
     picked = np.random.default_rng(0).permutation(N_DOCS)
     rest = np.sort(picked[model.history[0]["held_out"] :])
     t = words[:, model.vocabulary.terms]
@@ -158,11 +165,11 @@ def test_the_map_foretells_what_a_dense_regression_does(topical, words, linear, 
 def test_trust_is_the_cosine_of_held_out_documents(topical, linear):
     """Of every other one: the rest chose the axes."""
     vectors = linear + 1.5 * random_vectors(48)
-    model = fit_supplied(topical, topical.live_docs(), vectors)
+    model = fit_user_vectors(topical, topical.live_docs(), vectors)
     held = np.sort(np.random.default_rng(0).permutation(N_DOCS)[: model.history[0]["held_out"]])
-    foretold = unit(decompose(model, topical).topics[held[1::2]])
+    predicted = unit(decompose(model, topical).topics[held[1::2]])
     there = model.place(vectors)[held[1::2]]
-    cosines = (foretold * there).sum(axis=1)
+    cosines = (predicted * there).sum(axis=1)
     error = cosines.std(ddof=1) / np.sqrt(len(cosines))
     assert 0 < model.axes.width < 48
     assert model.trust == pytest.approx(cosines.mean() - 2 * error, abs=1e-3)
@@ -174,7 +181,7 @@ def test_faint_axes_are_orthonormal_too():
     mapped = (left * np.geomspace(1, 3e-3, 6)) @ np.linalg.qr(random.standard_normal((6, 6)))[0]
     seen = random.standard_normal((400, 6)).astype(np.float32)
     with slabs(1) as pool:
-        axes, turn, good = supplied._axes_of(mapped.astype(np.float32), seen, seen, pool)
+        axes, turn, good = user_vectors._axes_of(mapped.astype(np.float32), seen, seen, pool)
     np.testing.assert_allclose(axes.T @ axes, np.eye(6), atol=1e-5)
     np.testing.assert_allclose(axes @ turn, mapped, atol=1e-6)
     np.testing.assert_allclose(good, np.eye(6), atol=1e-6)
@@ -186,34 +193,34 @@ def test_vectors_of_zeros_are_none(topical, linear):
     some[100:300] = 0
     there = np.r_[0:100, 300:N_DOCS]
     model, same = (
-        fit_supplied(topical, docs, some),
-        fit_supplied(topical, docs[there], linear[there]),
+        fit_user_vectors(topical, docs, some),
+        fit_user_vectors(topical, docs[there], linear[there]),
     )
     assert model.turn.tobytes() == same.turn.tobytes()
     assert model.vocabulary.n_docs == N_DOCS - 200
 
 
-def test_the_ridge_is_the_one_that_foretells_best(topical, linear):
+def test_the_ridge_is_the_one_that_predicts_best(topical, linear):
     docs = topical.live_docs()
-    chosen = fit_supplied(topical, docs, linear).history[0]["ridge"]
-    noisy = fit_supplied(topical, docs, linear + 0.5 * random_vectors(48)).history[0]["ridge"]
+    chosen = fit_user_vectors(topical, docs, linear).history[0]["ridge"]
+    noisy = fit_user_vectors(topical, docs, linear + 0.5 * random_vectors(48)).history[0]["ridge"]
     assert chosen in ridge.RIDGES
     assert noisy >= chosen
-    by_hand = fit_supplied(topical, docs, linear, Supplied(ridge=0.7))
+    by_hand = fit_user_vectors(topical, docs, linear, UserVectorsConfig(ridge=0.7))
     assert by_hand.history[0]["ridge"] == 0.7
 
 
 def test_lengths_and_a_common_shift_of_vectors_do_not_matter(topical, by_kind):
     """Embeddings often share a large mean, which says nothing of a document."""
     docs = topical.live_docs()
-    plain = fit_supplied(topical, docs, by_kind)
+    plain = fit_user_vectors(topical, docs, by_kind)
     lengths = 2.0 ** np.random.default_rng(0).integers(-9, 9, N_DOCS)
-    scaled = fit_supplied(topical, docs, by_kind * lengths[:, None])
+    scaled = fit_user_vectors(topical, docs, by_kind * lengths[:, None])
     assert scaled.turn.tobytes() == plain.turn.tobytes()
     assert scaled.trust == plain.trust
     y = unit(by_kind)
     shift = 3 * unit(random_vectors(40)[:1])
-    shifted = fit_supplied(topical, docs, y + shift)
+    shifted = fit_user_vectors(topical, docs, y + shift)
     assert shifted.trust == pytest.approx(plain.trust, abs=0.03)
     assert shifted.spread == pytest.approx(plain.spread, rel=0.1)
 
@@ -222,16 +229,16 @@ def test_lengths_and_a_common_shift_of_vectors_do_not_matter(topical, by_kind):
 
 
 def test_halves_are_those_of_the_formulas(topical, words, by_kind):
-    model = fit_supplied(topical, topical.live_docs(), by_kind)
+    model = fit_user_vectors(topical, topical.live_docs(), by_kind)
     triples = decompose(model, topical, words=1000)
     t = words[:, model.vocabulary.terms]
     z = t @ model.axes.basis
     share = (z**2).sum(axis=1)
     np.testing.assert_allclose(triples.shares[:, 0], share, atol=1e-5)
     np.testing.assert_allclose(triples.shares.sum(axis=1), 1, atol=1e-5)
-    foretold = z @ model.turn
-    foretold *= (np.sqrt(share) / np.linalg.norm(foretold, axis=1))[:, None]
-    np.testing.assert_allclose(triples.topics, foretold, atol=1e-4)
+    predicted = z @ model.turn
+    predicted *= (np.sqrt(share) / np.linalg.norm(predicted, axis=1))[:, None]
+    np.testing.assert_allclose(triples.topics, predicted, atol=1e-4)
     left = words.copy()
     left[:, model.vocabulary.terms] -= z @ model.axes.basis.T
     left *= words > 0
@@ -239,9 +246,9 @@ def test_halves_are_those_of_the_formulas(topical, words, by_kind):
     np.testing.assert_allclose(dense(triples, topical.n_terms), left, atol=1e-4)
 
 
-def test_a_document_without_a_vector_is_what_its_words_foretell(topical, by_kind):
+def test_a_document_without_a_vector_is_what_its_words_predict(topical, by_kind):
     docs = topical.live_docs()
-    model = fit_supplied(topical, docs, by_kind, Supplied(blend=0.0))
+    model = fit_user_vectors(topical, docs, by_kind, UserVectorsConfig(blend=0.0))
     triples = decompose(model, topical)
     given_to = by_kind.copy()
     given_to[::2] = 0
@@ -274,14 +281,14 @@ def scores_of(model, topical, vectors):
 
 def test_true_vectors_help_and_random_ones_do_no_harm(topical, kinds, by_kind):
     docs = topical.live_docs()
-    model = fit_supplied(topical, docs, by_kind)
+    model = fit_user_vectors(topical, docs, by_kind)
     near, own = scores_of(model, topical, by_kind)
     together = precision(model.weight * near + own, kinds)
     assert together > precision(near, kinds) - 0.01
     assert together > precision(own, kinds) + 0.1
     for width in (2, 40):
         vectors = random_vectors(width)
-        model = fit_supplied(topical, docs, vectors)
+        model = fit_user_vectors(topical, docs, vectors)
         near, own = scores_of(model, topical, vectors)
         alone = precision(own.copy(), kinds)
         assert precision(model.weight * near + own, kinds) > alone - 0.01
@@ -294,8 +301,11 @@ def test_the_weight_makes_up_for_how_far_cosines_spread(topical, kinds):
         np.random.default_rng(5).standard_normal((N_KINDS, width))[kinds] for width in (2, 100)
     )
     models = [
-        fit_supplied(
-            topical, topical.live_docs(), vectors + 1e-3 * random_vectors(width), Supplied(blend=0)
+        fit_user_vectors(
+            topical,
+            topical.live_docs(),
+            vectors + 1e-3 * random_vectors(width),
+            UserVectorsConfig(blend=0),
         )
         for vectors, width in ((narrow, 2), (wide, 100))
     ]
@@ -312,18 +322,18 @@ def test_spread_is_that_of_pairs_and_never_below_its_bound(n, width, seed):
     rows = unit(np.random.default_rng(seed).standard_normal((n, width)))
     pairs = (rows @ rows.T)[~np.eye(n, dtype=bool)]
     square = (pairs**2).mean() if n > 1 else 0
-    assert supplied._spread(rows) == pytest.approx(np.sqrt(max(square, 1 / width)), abs=1e-3)
+    assert user_vectors._spread(rows) == pytest.approx(np.sqrt(max(square, 1 / width)), abs=1e-3)
 
 
 def test_a_batch_gives_each_document_what_it_gets_alone(topical, by_kind, monkeypatch):
-    monkeypatch.setattr(supplied, "_CHUNK", 7)
-    model = fit_supplied(topical, topical.live_docs(), by_kind)
+    monkeypatch.setattr(user_vectors, "_CHUNK", 7)
+    model = fit_user_vectors(topical, topical.live_docs(), by_kind)
     docs = topical.live_docs()[:30]
-    together = model.decompose(topical.term_counts(docs))
-    threaded = model.decompose(topical.term_counts(docs), threads=2)
+    together = model.transform(topical.term_counts(docs))
+    threaded = model.transform(topical.term_counts(docs), threads=2)
     assert all(a.tobytes() == b.tobytes() for a, b in zip(together, threaded, strict=True))
     for i, doc in enumerate(docs.tolist()):
-        alone = model.decompose(topical.term_counts(np.array([doc])))
+        alone = model.transform(topical.term_counts(np.array([doc])))
         assert alone.topics.tobytes() == together.topics[i].tobytes()
         assert (
             alone.weights.tobytes() == together.weights[slice(*together.bounds[i:][:2])].tobytes()
@@ -332,29 +342,31 @@ def test_a_batch_gives_each_document_what_it_gets_alone(topical, by_kind, monkey
 
 def test_the_same_bits_on_any_number_of_threads_and_in_any_memory(topical, linear, monkeypatch):
     monkeypatch.setattr(ridge, "STRIP", 8)
-    docs, config = topical.live_docs(), Supplied(docs=500)
+    docs, config = topical.live_docs(), UserVectorsConfig(docs=500)
     notes = []
-    fitted = [fit_supplied(topical, docs, linear, config, threads=n) for n in (1, 3, 1)]
+    fitted = [fit_user_vectors(topical, docs, linear, config, threads=n) for n in (1, 3, 1)]
     n_cells = int(fitted[0].vocabulary.doc_freqs.sum())
     monkeypatch.setattr(
-        supplied, "choose_terms", lambda *_, **__: fitted[0].vocabulary, raising=True
+        user_vectors, "choose_terms", lambda *_, **__: fitted[0].vocabulary, raising=True
     )
     fitted.append(
-        fit_supplied(topical, docs, linear, config, memory=4 * 8 * n_cells - 1, watch=notes.append)
+        fit_user_vectors(
+            topical, docs, linear, config, memory=4 * 8 * n_cells - 1, watch=notes.append
+        )
     )
     assert notes == [{"pass": i, "of": 6} for i in range(1, 7)]
     for part in ("turn", "centre"):
         assert len({getattr(model, part).tobytes() for model in fitted}) == 1
     assert len({model.axes.basis.tobytes() for model in fitted}) == 1
     assert len({(model.trust, model.spread) for model in fitted}) == 1
-    other = fit_supplied(topical, docs, linear, Supplied(docs=500, seed=1))
+    other = fit_user_vectors(topical, docs, linear, UserVectorsConfig(docs=500, seed=1))
     assert other.centre.tobytes() != fitted[0].centre.tobytes()
 
 
 def test_words_and_texts_that_the_map_does_not_know(topical, by_kind):
-    model = fit_supplied(topical, topical.live_docs(), by_kind)
+    model = fit_user_vectors(topical, topical.live_docs(), by_kind)
     counts = TermCounts(np.array([0, 0, 1]), np.array([10**6], np.int32), np.ones(1, np.int32))
-    triples = model.decompose(counts)
+    triples = model.transform(counts)
     assert triples.topics.shape == (2, 40)
     assert not triples.topics.any()
     assert triples.shares.tolist() == [[0, 0, 0], [0, 1, 0]]
@@ -369,7 +381,7 @@ def test_the_smallest_collections_can_be_fitted(texts, tmp_path):
     documents = [Document(str(i), "", text) for i, text in enumerate(texts)]
     collection = collection_of(documents, tmp_path / "lw")
     vectors = np.eye(len(texts), 3, dtype=np.float32)
-    model = fit_supplied(collection, collection.live_docs(), vectors)
+    model = fit_user_vectors(collection, collection.live_docs(), vectors)
     triples = decompose(model, collection)
     assert 0 <= model.trust <= 1
     assert np.isfinite(model.with_vectors(vectors, triples)).all()
@@ -378,14 +390,14 @@ def test_the_smallest_collections_can_be_fitted(texts, tmp_path):
 def test_nothing_to_fit_is_said(tmp_path):
     collection = collection_of([Document("1", "", "wing"), Document("2")], tmp_path / "lw")
     with pytest.raises(UsageError, match="1 documents have both words and a vector"):
-        fit_supplied(collection, collection.live_docs(), np.ones((2, 3)))
+        fit_user_vectors(collection, collection.live_docs(), np.ones((2, 3)))
     with pytest.raises(UsageError, match="not a row for 2 documents"):
-        fit_supplied(collection, collection.live_docs(), np.ones((3, 3)))
+        fit_user_vectors(collection, collection.live_docs(), np.ones((3, 3)))
 
 
 def test_the_configuration_reads_as_it_is_written():
-    for config in (Supplied(), Supplied("v", 100, 0.5, 0.0, 2.0, 4)):
-        assert notation.read(str(config), {"vectors": Supplied}, what="model") == config
+    for config in (UserVectorsConfig(), UserVectorsConfig("v", 100, 0.5, 0.0, 2.0, 4)):
+        assert notation.read(str(config), {"vectors": UserVectorsConfig}, what="model") == config
     for wrong in (
         {"docs": -1},
         {"ridge": -0.1},
@@ -394,7 +406,7 @@ def test_the_configuration_reads_as_it_is_written():
         {"weight": -1.0},
     ):
         with pytest.raises(UsageError, match="at least 0"):
-            Supplied(**wrong)
+            UserVectorsConfig(**wrong)
 
 
 # Kernels
@@ -412,11 +424,11 @@ def test_kernels_equal_numpy(data, n_docs, width, seed):
     add_words(*piece(rows), values, out)
     np.testing.assert_allclose(out, 1 + rows.T @ values, atol=1e-4)
     out = np.ones((n_docs, width), np.float32)
-    foretell(*piece(rows), mapped, out)
+    predict(*piece(rows), mapped, out)
     np.testing.assert_allclose(out, 1 + rows @ mapped, atol=1e-4)
     topics = random.standard_normal((n_docs, 6)).astype(np.float32)
     out = np.zeros((n_docs, width), np.float32)
-    foretell_vectors(topics, mapped, out)
+    predict_vectors(topics, mapped, out)
     x = topics @ mapped
     lengths = np.linalg.norm(x, axis=1, keepdims=True)
     clear = lengths[:, 0] > 1e-3
@@ -429,15 +441,15 @@ def test_kernels_equal_numpy(data, n_docs, width, seed):
 def test_the_smallest_axes_give_vectors_of_the_same_length(size):
     turn = np.full((6, 1), size, np.float32)
     out = np.zeros((1, 1), np.float32)
-    foretell_vectors(np.full((1, 6), 0.5, np.float32), turn, out)
+    predict_vectors(np.full((1, 6), 0.5, np.float32), turn, out)
     assert out[0, 0] == pytest.approx(0.5 * np.sqrt(6), rel=1e-3)
 
 
 def test_a_model_can_be_made_of_its_parts(topical, by_kind):
     """What storage keeps is enough."""
-    model = fit_supplied(topical, topical.live_docs(), by_kind)
+    model = fit_user_vectors(topical, topical.live_docs(), by_kind)
     axes = Subspace(model.name, model.vocabulary, model.axes.basis, model.axes.values)
-    again = SuppliedModel(model.name, axes, model.turn, model.centre, model.trust, model.spread)
+    again = UserVectors(model.name, axes, model.turn, model.centre, model.trust, model.spread)
     first, second = decompose(model, topical), decompose(again, topical)
     assert all(a.tobytes() == b.tobytes() for a, b in zip(first, second, strict=True))
     assert again.weight == model.weight

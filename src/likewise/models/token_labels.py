@@ -15,11 +15,11 @@ from likewise.collection.snapshot import Snapshot
 from likewise.collection.text_counts import counts_of
 from likewise.compiled import Doubles
 from likewise.errors import UsageError
-from likewise.models.reading import Word, relevant_rows, top_rows
-from likewise.models.supplied import SuppliedModel
-from likewise.models.surfaces import readable_terms, surface_words
+from likewise.models.surface_forms import readable_terms, surface_words
+from likewise.models.topic_summary import Word, relevant_rows, top_rows
 from likewise.models.topics import TopicModel
 from likewise.models.triple import OWN_WORDS, Triples
+from likewise.models.user_vectors import UserVectors
 from likewise.text.analysis import Analyzer
 from likewise.text.tokens import tokens_of
 
@@ -109,7 +109,7 @@ def decompose_text(
 
     Of vectors from elsewhere, topical is what a vector can know of a word; they have no topics.
     """
-    if isinstance(model, SuppliedModel):
+    if isinstance(model, UserVectors):
         # A word's number would be that of an axis, which nobody named.
         made = decompose_text(model.axes, collection, text, words=words, title=title)
         return replace(made, model=model.name, topics=())
@@ -118,7 +118,7 @@ def decompose_text(
         raise UsageError(
             "the text holds no word to decompose: after stop words and analysis nothing is left"
         )
-    triples = model.decompose(counts, words=len(counts.terms))
+    triples = model.transform(counts, words=len(counts.terms))
     routes = dict(zip(names.values(), word_routes(model, counts, triples), strict=True))
     surfaces = surface_words([text], collection.analyzer)
     shares = triples.shares[0].tolist()

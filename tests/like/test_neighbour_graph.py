@@ -3,7 +3,7 @@ import orjson
 import pytest
 
 from likewise.errors import UsageError
-from likewise.like import graph as graphs
+from likewise.like import neighbour_graph as graphs
 from likewise.like.space import Space
 from likewise.neighbours.index import Neighbours
 

@@ -11,7 +11,7 @@ import numpy as np
 from likewise.collection.pack import Arrays, Output
 from likewise.compiled import Doubles, Floats
 from likewise.errors import DamagedError, MissingExtra, UsageError
-from likewise.neighbours.coded import Points
+from likewise.neighbours.int8 import Points
 
 _ROUNDING = 1e-5
 

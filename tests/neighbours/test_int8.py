@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 from drawn import stored
 
-from likewise.neighbours.coded import CodedPoints, decode, encode
-from likewise.neighbours.partitions import IVF
+from likewise.neighbours.int8 import CodedPoints, decode, encode
+from likewise.neighbours.ivf import IVF
 from likewise.neighbours.scan import nearest_rows
 
 pytest.importorskip("faiss")

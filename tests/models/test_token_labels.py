@@ -9,7 +9,8 @@ from shelf import BREAD, SPACE, make_collection, make_space, make_topics, make_v
 
 import likewise as lw
 from likewise.errors import UsageError
-from likewise.models.colour import (
+from likewise.models.subspace import Subspace
+from likewise.models.token_labels import (
     Kind,
     Piece,
     Route,
@@ -18,7 +19,6 @@ from likewise.models.colour import (
     harmless,
     to_ansi,
 )
-from likewise.models.subspace import Subspace
 from likewise.text.analysis import Analysis, Analyzer
 
 ANALYZER = Analyzer(Analysis())

@@ -13,7 +13,7 @@ from likewise.records import Document
 from likewise.terms.extracting import extract_nodes
 from likewise.terms.matching import Known, match_names, resolve_exactly
 from likewise.terms.nodes import Filters, Heard, choose_nodes, read_names
-from likewise.terms.sightings import _splice, _translate, in_order, sightings
+from likewise.terms.occurrences import _splice, _translate, in_order, occurrences
 from likewise.text.chunks import cut
 
 from .counts_in_python import by_terms, made_of
@@ -43,14 +43,14 @@ def random_documents(n=40, seed=0):
 
 @pytest.fixture(scope="module")
 def c(tmp_path_factory):
-    return made_of(tmp_path_factory.mktemp("sightings") / "c", random_documents())
+    return made_of(tmp_path_factory.mktemp("occurrences") / "c", random_documents())
 
 
 @pytest.fixture
 def small_lots(monkeypatch):
-    monkeypatch.setattr("likewise.terms.sightings._BLOCKS_AT_ONCE", 1)
-    monkeypatch.setattr("likewise.terms.sightings._DOCS_AT_ONCE", 3)
-    monkeypatch.setattr("likewise.terms.sightings._RECORDS_AT_ONCE", 3)
+    monkeypatch.setattr("likewise.terms.occurrences._BLOCKS_AT_ONCE", 1)
+    monkeypatch.setattr("likewise.terms.occurrences._DOCS_AT_ONCE", 3)
+    monkeypatch.setattr("likewise.terms.occurrences._RECORDS_AT_ONCE", 3)
 
 
 def seen(batches):
@@ -75,7 +75,7 @@ def expected(c, see):
 def test_terms_of_sentences(c, threads):
     nodes = choose_nodes(c, ALL)
     see = by_terms(c.analysis, nodes.names(c, np.arange(len(nodes))))
-    batches = [*sightings(c, nodes, 0, threads=threads)]
+    batches = [*occurrences(c, nodes, 0, threads=threads)]
     assert seen(batches) == expected(c, see)
     assert [doc for batch in batches for doc in batch.docs.tolist()] == [*range(40)]
     assert not any(batch.whole for batch in batches)
@@ -86,21 +86,21 @@ def test_the_same_in_any_lots(small_lots, tmp_path, monkeypatch, threads):
     monkeypatch.setattr("likewise.collection.documents._BLOCK_BYTES", 300)
     c = made_of(tmp_path / "c", random_documents())
     nodes = choose_nodes(c, ALL)
-    batches = [*sightings(c, nodes, 0, threads=threads)]
+    batches = [*occurrences(c, nodes, 0, threads=threads)]
     assert len(batches) > 10
     see = by_terms(c.analysis, nodes.names(c, np.arange(len(nodes))))
     assert seen(batches) == expected(c, see)
     some = np.array([1, 5, 6, 20, 21, 39])
-    of_some = seen(sightings(c, nodes, 0, some, threads=threads))
+    of_some = seen(occurrences(c, nodes, 0, some, threads=threads))
     assert of_some == {doc: its for doc, its in seen(batches).items() if doc in some}
-    assert seen(sightings(c, nodes, 0, some[:0], threads=threads)) == {}
+    assert seen(occurrences(c, nodes, 0, some[:0], threads=threads)) == {}
 
 
 def test_terms_of_documents_come_from_their_records(c, small_lots):
     nodes = choose_nodes(c, ALL)
     see = by_terms(c.analysis, nodes.names(c, np.arange(len(nodes))))
     for threads in (1, 2):
-        batches = [*sightings(c, nodes, 0, within="document", threads=threads)]
+        batches = [*occurrences(c, nodes, 0, within="document", threads=threads)]
         assert all(batch.whole for batch in batches)
         found = {doc: {node for node, _ in its} for doc, its in seen(batches).items()}
         assert found == {doc: {n for n, _ in its} for doc, its in expected(c, see).items()}
@@ -109,8 +109,8 @@ def test_terms_of_documents_come_from_their_records(c, small_lots):
 def test_names_are_seen_in_sentences_and_in_documents(tmp_path):
     c = made_of(tmp_path / "c", ["New York is old. York too, New", "no name", "new. York"])
     nodes = read_names(c, ["new york", "york", "old"])
-    assert seen(sightings(c, nodes, 0)) == {0: [(0, 0), (2, 0), (1, 1)], 1: [], 2: [(1, 1)]}
-    in_documents = [*sightings(c, nodes, 0, within="document")]
+    assert seen(occurrences(c, nodes, 0)) == {0: [(0, 0), (2, 0), (1, 1)], 1: [], 2: [(1, 1)]}
+    in_documents = [*occurrences(c, nodes, 0, within="document")]
     assert seen(in_documents) == {0: [(0, 0), (2, 0), (1, 0)], 1: [], 2: [(1, 0)]}
     assert in_documents[0].whole
 
@@ -118,7 +118,7 @@ def test_names_are_seen_in_sentences_and_in_documents(tmp_path):
 def test_case_counts_in_exact_names_but_not_for_the_ends_of_sentences(tmp_path):
     c = made_of(tmp_path / "c", ["Dr. CAT saw a cat. DR. CAT left"])
     nodes = read_names(c, ["CAT", "cat", "left"], exact=True)
-    assert seen(sightings(c, nodes, 0)) == {0: [(0, 0), (1, 0), (0, 1), (2, 1)]}
+    assert seen(occurrences(c, nodes, 0)) == {0: [(0, 0), (1, 0), (0, 1), (2, 1)]}
     assert len(c.sentences(0)) == 2
 
 
@@ -137,31 +137,31 @@ def test_what_an_extractor_said_replaces_what_is_found(tmp_path):
     c = open_snapshot(tmp_path / "c")
     nodes = extract_nodes(c, lambda text: ["Ann"] if "Bob" in text else ["Eve", "Ann"])
     assert nodes.texts == ("Ann", "Eve")
-    assert seen(sightings(c, nodes, 0)) == {0: [(0, 0), (1, 1), (0, 1)], 1: [(1, 0), (0, 0)]}
+    assert seen(occurrences(c, nodes, 0)) == {0: [(0, 0), (1, 1), (0, 1)], 1: [(1, 0), (0, 0)]}
     with Writer(tmp_path / "c") as writer:
         # A text that was heard, and one that was not.
         writer.add([Document("2", text="Ann and Eve"), Document("3", text="ann. Eve, Bob, Ann")])
         writer.delete(["0"])
         writer.merge()
     c = open_snapshot(tmp_path / "c")
-    assert seen(sightings(c, nodes, 0)) == {
+    assert seen(occurrences(c, nodes, 0)) == {
         0: [(1, 0), (0, 0)],
         1: [(1, 0), (0, 0)],
         2: [(1, 1), (0, 1)],
     }
-    assert seen(sightings(c, nodes, 0, within="document"))[2] == [(1, 0), (0, 0)]
+    assert seen(occurrences(c, nodes, 0, within="document"))[2] == [(1, 0), (0, 0)]
 
 
 def test_an_extractor_of_documents_knows_no_sentences(c):
     nodes = extract_nodes(c, lambda text: ["x"], within="document")
-    assert {*seen(sightings(c, nodes, 0, within="document"))} == {*range(40)}
+    assert {*seen(occurrences(c, nodes, 0, within="document"))} == {*range(40)}
     with pytest.raises(UsageError, match="give it sentences"):
-        next(sightings(c, nodes, 0))
+        next(occurrences(c, nodes, 0))
 
 
 def test_within_is_a_sentence_or_a_document(c):
     with pytest.raises(UsageError, match="'page'"):
-        next(sightings(c, choose_nodes(c, ALL), 0, within="page"))
+        next(occurrences(c, choose_nodes(c, ALL), 0, within="page"))
 
 
 def test_a_segment_of_no_documents(tmp_path):
@@ -171,7 +171,7 @@ def test_a_segment_of_no_documents(tmp_path):
     c = open_snapshot(tmp_path / "c")
     nodes = read_names(c, ["a name"])
     for segment in range(len(c.segments)):
-        assert seen(sightings(c, nodes, segment)) == {}
+        assert seen(occurrences(c, nodes, segment)) == {}
 
 
 def test_a_full_cache_of_chunks_is_started_anew(monkeypatch):

@@ -5,7 +5,7 @@ import pytest
 
 import likewise as lw
 from likewise.collection.records import TermCounts
-from likewise.models.halving import (
+from likewise.models.split_half import (
     power_of_idf,
     reciprocal_ranks,
     unrecognised,
@@ -54,7 +54,7 @@ class Known:
     def __init__(self, width):
         self.width = width
 
-    def decompose(self, counts, *, words, threads):
+    def transform(self, counts, *, words, threads):
         return None
 
     def compact(self, counts, triples):

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from likewise.collection.snapshot import Snapshot
 from likewise.compiled import Doubles, Floats, Ints
 from likewise.models.coherence import mean_npmi
-from likewise.models.surfaces import readable_terms, spaced
+from likewise.models.surface_forms import readable_terms, spaced
 from likewise.models.triple import Triples
 
 if TYPE_CHECKING:
@@ -111,7 +111,7 @@ def survey(model: Model, collection: Snapshot, *, threads: int = 1) -> Survey:
     counts = collection.term_counts(docs)
     lengths = np.add.reduceat(np.append(counts.counts, 0), counts.bounds[:-1]).astype(np.int64)
     lengths[np.diff(counts.bounds) == 0] = 0
-    return Survey(docs, lengths, model.decompose(counts, words=1, threads=threads))
+    return Survey(docs, lengths, model.transform(counts, words=1, threads=threads))
 
 
 def describe(

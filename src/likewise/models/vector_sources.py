@@ -20,7 +20,7 @@ from likewise.collection.pack import Arrays, require
 from likewise.collection.snapshot import Snapshot
 from likewise.compiled import Floats, Ints
 from likewise.errors import UsageError
-from likewise.neighbours.coded import Coded, decode, encode
+from likewise.neighbours.int8 import Coded, decode, encode
 from likewise.text.analysis import encode as to_bytes
 
 _CHUNK = 4096

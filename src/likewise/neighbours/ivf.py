@@ -24,7 +24,7 @@ from likewise import notation
 from likewise.collection.pack import Arrays, Output
 from likewise.compiled import Floats, Ints
 from likewise.errors import DamagedError, UsageError
-from likewise.neighbours.borrowed import (
+from likewise.neighbours.faiss_io import (
     load_faiss,
     one_thread,
     put_index,
@@ -32,8 +32,8 @@ from likewise.neighbours.borrowed import (
     squares,
     take_index,
 )
-from likewise.neighbours.coded import CodedPoints, Points
 from likewise.neighbours.finder import Finder, Proposals, checked_points, checked_queries, gather
+from likewise.neighbours.int8 import CodedPoints, Points
 from likewise.neighbours.scan import nearest_rows
 
 # Codes need this many points to be learnt from, and this many coordinates to be of use: with

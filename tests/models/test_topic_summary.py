@@ -11,8 +11,8 @@ from shelf import TEXTS, make_collection, make_space, make_topics
 import likewise as lw
 from likewise.collection.text_counts import counts_of
 from likewise.models.coherence import count_meetings, mean_npmi
-from likewise.models.reading import RELEVANCE, describe, relevance, survey
-from likewise.models.surfaces import readable_terms, spaced, surface_words
+from likewise.models.surface_forms import readable_terms, spaced, surface_words
+from likewise.models.topic_summary import RELEVANCE, describe, relevance, survey
 from likewise.text.analysis import Analysis, Analyzer
 
 
@@ -90,7 +90,7 @@ def test_stems_are_shown_as_their_commonest_word(shelf):
 
 
 def test_a_term_outside_the_sample_is_looked_up(shelf, monkeypatch):
-    monkeypatch.setattr("likewise.models.surfaces._sampled_texts", lambda collection: [])
+    monkeypatch.setattr("likewise.models.surface_forms._sampled_texts", lambda collection: [])
     assert readable_terms(shelf, ["satellit", "rocket"])["rocket"] == "rockets"
 
 

@@ -1,9 +1,9 @@
 """Vectors from elsewhere: the compact half is the user's, the words that it leaves over are ours.
 
 With t a document's words at length one, and y its vector at length one less the mean of all, a
-ridge regression `min ‖TW - Y‖² + λ‖W‖²` says what vector the words foretell, `Wᵀt`. The axes Q of
+ridge regression `min ‖TW - Y‖² + λ‖W‖²` says what vector the words predict, `Wᵀt`. The axes Q of
 `W = QA` are the part of a text that a vector can know of; what they leave over, `ε = t - QQᵀt`,
-are the words of its own. A text without a vector is given the one that its words foretell.
+are the words of its own. A text without a vector is given the one that its words predict.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ from likewise.models.subspace import (
     read_counts,
 )
 from likewise.models.triple import OWN_WORDS, Triples
-from likewise.models.vectors import Kept, field_rows, from_field, keep, none_kept, unit
+from likewise.models.vector_sources import Kept, field_rows, from_field, keep, none_kept, unit
 from likewise.records import Document
 
 if TYPE_CHECKING:
@@ -54,17 +54,17 @@ _SPREAD = 0.11
 
 
 @dataclass(frozen=True)
-class Supplied:
+class UserVectorsConfig:
     """Vectors that the user supplies, with residual words beside them.
 
     `field` is the documents' field that they stand in; "" means that they come from elsewhere.
     `docs` is how many of the documents that have a vector, drawn by the seed, the map is made from
-    (0: all). `ridge` is λ: at 1 a document weighs as much as the belief that words foretell
-    nothing; 0 is the one of `RIDGES` that foretells held-out documents best. `blend` is how much
-    of what its words foretell is added to a document's own vector; 1 against 0 was tried on two
+    (0: all). `ridge` is λ: at 1 a document weighs as much as the belief that words predict
+    nothing; 0 is the one of `RIDGES` that predicts held-out documents best. `blend` is how much
+    of what its words predict is added to a document's own vector; 1 against 0 was tried on two
     collections only, with vectors of MiniLM (P@10 of 20 Newsgroups .674 to .703, of Python
     docstrings .216 to .223). `weight` is how much vectors count beside own words that count one; 0
-    is by trust (`SuppliedModel.weight`).
+    is by trust (`UserVectors.weight`).
     """
 
     field: str = ""
@@ -84,7 +84,7 @@ class Supplied:
     def __str__(self) -> str:
         return notation.write(self)
 
-    def fit(self, snapshot: Snapshot, job: FitJob) -> SuppliedModel:
+    def fit(self, snapshot: Snapshot, job: FitJob) -> UserVectors:
         """Fit a map from words to vectors, which stand in the field or are those of the job."""
         job.refuse(self, "warm_start", "gram")
         if job.vectors is not None:
@@ -101,7 +101,7 @@ class Supplied:
             )
         config = replace(self, field=self.field or job.field)
         given = from_field(snapshot, config.field) if config.field else job.read_vectors(snapshot)
-        model = fit_supplied(
+        model = fit_user_vectors(
             snapshot, given.docs, given.rows, config, threads=job.threads, watch=job.watch
         )
         [note] = model.history
@@ -109,10 +109,10 @@ class Supplied:
 
 
 @dataclass(frozen=True, eq=False)
-class SuppliedModel(Model):
+class UserVectors(Model):
     """A map from words to the user's vectors: `Wᵀt = turnᵀ Qᵀt`, Q the basis of `axes`.
 
-    `centre` is the mean vector. `trust` is how far words foretell vectors, the cosine over
+    `centre` is the mean vector. `trust` is how far words predict vectors, the cosine over
     held-out documents less two standard errors of it: zero for random vectors. `spread` is the
     root of the mean square of the cosine of two documents. `kept` are the vectors of documents as
     `place` has them, but for those that stand in a field of the documents, which `settings` names.
@@ -166,7 +166,7 @@ class SuppliedModel(Model):
         }
 
     @classmethod
-    def load(cls, name: str, arrays: Arrays, about: Mapping[str, Any]) -> SuppliedModel:
+    def load(cls, name: str, arrays: Arrays, about: Mapping[str, Any]) -> UserVectors:
         """Give it as it was stored."""
         axes = Subspace.load(name, arrays, about)
         width = len(arrays["centre"])
@@ -194,14 +194,14 @@ class SuppliedModel(Model):
         self, collection: Snapshot, docs: Ints, *, words: int, threads: int = 1
     ) -> dict[str, NDArray[Any]]:
         """Give what is stored of documents to compare them: vectors, and so many own words."""
-        triples = self.decompose(collection.term_counts(docs), words=words, threads=threads)
+        triples = self.transform(collection.term_counts(docs), words=words, threads=threads)
         return to_arrays(as_halves(triples, self.blended(self.placed(collection, docs), triples)))
 
     def coordinates(self, vectors: Floats, shares: Floats) -> Floats:
         """Give vectors as they are stored: these are directions."""
         return vectors
 
-    def without(self, documents: Iterable[Document]) -> SuppliedModel | None:
+    def without(self, documents: Iterable[Document]) -> UserVectors | None:
         """Give the model without the vectors that it keeps of documents; None where it has none."""
         left = self.kept.without([document.id for document in documents])
         return None if left is None else replace(self, kept=left)
@@ -215,31 +215,31 @@ class SuppliedModel(Model):
         """How much the compact half counts beside own words that count one.
 
         Cosines of few dimensions spread far and would drown the words, those of many the reverse;
-        a vector that words do not foretell counts for nothing. The user may have `fixed` it.
+        a vector that words do not predict counts for nothing. The user may have `fixed` it.
         """
         return self.fixed or _SPREAD * self.trust / self.spread
 
-    def decompose(self, counts: TermCounts, *, words: int = OWN_WORDS, threads: int = 1) -> Triples:
+    def transform(self, counts: TermCounts, *, words: int = OWN_WORDS, threads: int = 1) -> Triples:
         """Decompose documents by their words alone, as if they had no vector.
 
-        Topics are the vector that the words foretell, as long as the topical share's root.
+        Topics are the vector that the words predict, as long as the topical share's root.
         """
-        triples = self.axes.decompose(counts, words=words, threads=threads)
+        triples = self.axes.transform(counts, words=words, threads=threads)
         topics = np.zeros((len(triples.topics), self.width), np.float32)
 
         def part(first: int) -> None:
             inside = slice(first, first + _CHUNK)
-            foretell_vectors(triples.topics[inside], np.asarray(self.turn), topics[inside])
+            predict_vectors(triples.topics[inside], np.asarray(self.turn), topics[inside])
 
         in_parts(part, range(0, len(topics), _CHUNK), threads)
         return triples._replace(topics=topics)
 
     def compact(self, counts: TermCounts, triples: Triples) -> Matrix:
-        """Give the vectors that words foretell."""
+        """Give the vectors that words predict."""
         return triples.topics
 
     def query_vector(self, counts: TermCounts, triples: Triples, vector: Floats | None) -> Floats:
-        """Give the vector of a text, blended; without one, what its words foretell."""
+        """Give the vector of a text, blended; without one, what its words predict."""
         if vector is None:
             return super().query_vector(counts, triples, None)
         if vector.shape != (self.width,):
@@ -259,7 +259,7 @@ class SuppliedModel(Model):
         """Give the compact half of documents, at length one, from the user's vectors.
 
         A row of zeros stands for none: there, and where a vector is the mean, it is what the words
-        foretell.
+        predict.
         """
         rows = np.asarray(vectors)
         if rows.shape != triples.topics.shape:
@@ -270,9 +270,9 @@ class SuppliedModel(Model):
 
     def blended(self, placed: Floats, triples: Triples) -> Floats:
         """Give the compact half of documents from vectors as `place` has them."""
-        foretold = unit(triples.topics)
+        predicted = unit(triples.topics)
         blend = np.where(placed.any(axis=1), np.float32(self.blend), np.float32(1))
-        return unit(placed + blend[:, None] * foretold)
+        return unit(placed + blend[:, None] * predicted)
 
     def placed(self, collection: Snapshot, docs: Ints) -> Floats:
         """Give the vectors of documents of the collection as `place` has them, zeros for none.
@@ -300,16 +300,16 @@ class SuppliedModel(Model):
 # Fitting
 
 
-def fit_supplied(
+def fit_user_vectors(
     collection: Snapshot,
     docs: Ints,
     vectors: NDArray[Any],
-    config: Supplied = Supplied(),
+    config: UserVectorsConfig = UserVectorsConfig(),
     *,
     threads: int = 0,
     memory: int = MEMORY,
     watch: Watch | None = None,
-) -> SuppliedModel:
+) -> UserVectors:
     """Fit a map from the words of documents to their vectors, row i that of `docs[i]`.
 
     An eighth of the documents, at most 2,048, is held out: one half of it tells which axes are
@@ -347,13 +347,13 @@ def fit_supplied(
     with slabs(min(threads or os.cpu_count() or 1, _AT_ONCE)) as pool:
         size = len(vocabulary)
         ridge = config.ridge or choose_ridge(known, unseen, size, config.seed, pool)
-        mapped, foretold = regress(known, unseen, size, ridge, pool, watch)
-        axes, turn, good = _axes_of(mapped, foretold, unseen.vectors, pool)
-    foretold @= good
-    trust = _trust(foretold[1::2], unseen.vectors[1::2])
-    spread = _spread(unit(unit(unseen.vectors) + np.float32(config.blend) * unit(foretold)))
+        mapped, predicted = regress(known, unseen, size, ridge, pool, watch)
+        axes, turn, good = _axes_of(mapped, predicted, unseen.vectors, pool)
+    predicted @= good
+    trust = _trust(predicted[1::2], unseen.vectors[1::2])
+    spread = _spread(unit(unit(unseen.vectors) + np.float32(config.blend) * unit(predicted)))
     note = {"ridge": ridge, "axes": len(turn), "held_out": n_held, "trust": trust}
-    model = SuppliedModel(
+    model = UserVectors(
         name=config.notation,
         axes=Subspace(
             name=config.notation,
@@ -390,16 +390,16 @@ def _terms(collection: Snapshot, docs: Ints, width: int, memory: int) -> tuple[V
 
 
 def _axes_of(
-    mapped: Matrix, foretold: Matrix, vectors: Matrix, pool: Executor
+    mapped: Matrix, predicted: Matrix, vectors: Matrix, pool: Executor
 ) -> tuple[Matrix, Matrix, Matrix]:
-    """Give the axes of a map, it in them, and the projection on what it can foretell.
+    """Give the axes of a map, it in them, and the projection on what it can predict.
 
-    An axis is kept if on every other held-out document what it foretells goes with what is there,
+    An axis is kept if on every other held-out document what it predicts goes with what is there,
     by three standard errors of a chance correlation.
     """
     squares, turns = np.linalg.eigh(overlap(mapped, mapped, pool))
     squares, turns = squares[::-1], turns[:, ::-1]
-    a, b = foretold[::2] @ turns, vectors[::2] @ turns
+    a, b = predicted[::2] @ turns, vectors[::2] @ turns
     chance = _AXIS_ERRORS * np.sqrt((a**2).sum(axis=0) * (b**2).sum(axis=0) / len(a))
     good = (squares > _LEAST_SHARE * max(squares[0], 0)) & ((a * b).sum(axis=0) > chance)
     squares, turns = squares[good], turns[:, good]
@@ -411,9 +411,9 @@ def _axes_of(
     return basis, np.ascontiguousarray(turn), (turns @ turns.T).astype(np.float32)
 
 
-def _trust(foretold: Matrix, vectors: Matrix) -> float:
-    """Give the mean cosine of what is foretold and what is there, less two standard errors."""
-    found = cosines(foretold, vectors)
+def _trust(predicted: Matrix, vectors: Matrix) -> float:
+    """Give the mean cosine of what is predicted and what is there, less two standard errors."""
+    found = cosines(predicted, vectors)
     if len(found) < 2:
         return 0.0
     error = float(found.std(ddof=1) / np.sqrt(len(found)))
@@ -432,7 +432,7 @@ def _spread(rows: Matrix) -> float:
 
 
 @fast_kernel
-def foretell_vectors(topics: Matrix, turn: Matrix, out: Matrix) -> None:
+def predict_vectors(topics: Matrix, turn: Matrix, out: Matrix) -> None:
     """Turn coordinates on the axes into vectors as long as they are.
 
     Equals `x = topics @ turn`, `out[:] = x * norm(topics) / norm(x)`, norms by row.

@@ -29,7 +29,7 @@ Item = TypeVar("Item")
 Made = TypeVar("Made")
 
 
-class Sighted(NamedTuple):
+class Occurrences(NamedTuple):
     """What some documents of a segment mention.
 
     Document `docs[i]` (numbered in its segment) mentions `nodes[bounds[i]:bounds[i + 1]]`, of
@@ -44,7 +44,7 @@ class Sighted(NamedTuple):
     whole: bool
 
 
-def sightings(
+def occurrences(
     snapshot: Snapshot,
     nodes: Nodes,
     segment: int,
@@ -52,7 +52,7 @@ def sightings(
     *,
     within: str = SENTENCE,
     threads: int = 1,
-) -> Iterator[Sighted]:
+) -> Iterator[Occurrences]:
     """Go through documents of a segment, by their numbers there, in order.
 
     Without `docs` through all, deleted ones too. Terms within documents are read from the
@@ -71,12 +71,12 @@ def sightings(
     matcher = nodes.matcher(snapshot)
     known = Known(matcher)
 
-    def see(lot: Ints | range) -> Sighted:
+    def see(lot: Ints | range) -> Occurrences:
         numbers, documents = _read(held, lot)
         found = _mentions(matcher, known, nodes.heard, documents)
         if whole:
             found = found._replace(sentences=np.zeros_like(found.sentences))
-        return Sighted(numbers, *found, whole)
+        return Occurrences(numbers, *found, whole)
 
     yield from in_order(see, _lots(held, docs), threads)
 
@@ -144,10 +144,10 @@ def _mentions(
     return Mentions(*_splice(*matcher.match(unheard, known), rows, *heard[1:4]))
 
 
-def _from_records(segment: Segment, node_of: Ids, docs: Ints) -> Sighted:
+def _from_records(segment: Segment, node_of: Ids, docs: Ints) -> Occurrences:
     bounds, terms, _ = segment.records.counts(docs)
     bounds, nodes = _translate(bounds, terms, node_of)
-    return Sighted(docs, bounds, nodes, np.zeros(len(nodes), np.int32), whole=True)
+    return Occurrences(docs, bounds, nodes, np.zeros(len(nodes), np.int32), whole=True)
 
 
 @kernel

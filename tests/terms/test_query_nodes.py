@@ -10,8 +10,8 @@ from likewise.collection.writer import Writer
 from likewise.records import Document
 from likewise.terms.catalogue import Stored
 from likewise.terms.kinds import GraphSettings
-from likewise.terms.mentioning import Unknown, find_unknown, spellings, spoken_words
 from likewise.terms.nodes import Filters, choose_nodes, read_names
+from likewise.terms.query_nodes import Unknown, find_unknown, spellings, spoken_words
 from likewise.terms.related import TermGraph
 
 from .counts_in_python import made_of

@@ -6,10 +6,10 @@ import pytest
 from likewise.collection.snapshot import open_snapshot
 from likewise.errors import UsageError
 from likewise.terms.catalogue import Stored, store_graph
+from likewise.terms.graph_cache import has_graph, open_graph
 from likewise.terms.kinds import GraphSettings
 from likewise.terms.nearness import Nearness
 from likewise.terms.nodes import Filters, choose_nodes
-from likewise.terms.opening import has_graph, open_graph
 
 from .counts_in_python import made_of, same_bits
 

@@ -89,6 +89,6 @@ def reciprocal_ranks(
 
 def _points(model: Model, counts: TermCounts, *, threads: int) -> Doubles:
     """Give compact halves of length one."""
-    rows = model.compact(counts, model.decompose(counts, words=0, threads=threads))
+    rows = model.compact(counts, model.transform(counts, words=0, threads=threads))
     lengths = np.linalg.norm(rows, axis=1, keepdims=True)
     return np.asarray(rows / np.where(lengths > 0, lengths, 1), np.float64)

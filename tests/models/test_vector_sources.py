@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 import likewise as lw
 from likewise.collection.snapshot import open_snapshot
 from likewise.errors import UsageError
-from likewise.models.vectors import (
+from likewise.models.vector_sources import (
     field_rows,
     from_field,
     from_file,

@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy.optimize import LinearConstraint, minimize
 
-from likewise.expand.programme import Limits, solve
+from likewise.expand.qp import Limits, solve
 
 ALL = {"kappa": 0.3, "gamma": 2.0}
 

@@ -7,7 +7,7 @@ import pytest
 
 import likewise as lw
 from likewise.app.cli import main
-from likewise.like import ageing as ages
+from likewise.like import drift as module
 from likewise.models.kernel_rows import rows_of
 from likewise.models.kinds import find_model
 from likewise.models.klsa import weigh
@@ -22,8 +22,8 @@ def fitted(request, tmp_path):
     return lw.index(documents(), to=tmp_path / "c.lw", model=request.param)
 
 
-def ageing(snapshot):
-    return ages.ageing(snapshot, find_model(snapshot))
+def drift(snapshot):
+    return module.measure_drift(snapshot, find_model(snapshot))
 
 
 def texts(words, n, seed=1):
@@ -33,13 +33,13 @@ def texts(words, n, seed=1):
 
 
 def test_nothing_new_is_no_age(fitted):
-    assert ageing(fitted.snapshot) is None
+    assert drift(fitted.snapshot) is None
 
 
 def test_documents_of_the_same_kind_do_not_age_a_model(fitted):
     for i, words in enumerate(THEMES.values()):
         fitted.add(texts(words, 10, seed=i))
-    found = ageing(fitted.snapshot)
+    found = drift(fitted.snapshot)
     assert found.new_documents == 30
     assert found.now.unknown == 0
     assert not found.aged
@@ -47,7 +47,7 @@ def test_documents_of_the_same_kind_do_not_age_a_model(fitted):
 
 def test_documents_of_another_kind_age_it(fitted):
     fitted.add(texts(STRANGE, 20))
-    found = ageing(fitted.snapshot)
+    found = drift(fitted.snapshot)
     assert found.aged
     assert found.now.unknown == 1
     assert found.then.unknown < 0.2
@@ -58,15 +58,15 @@ def test_documents_of_another_kind_age_it(fitted):
 def test_a_model_is_young_again_once_fitted_again(fitted):
     fitted.add(texts(STRANGE, 20))
     fitted.models.fit("lsi(topics=4)", default=True)
-    assert ageing(fitted.snapshot) is None
-    assert "lsi" not in {one["model"] for one in fitted.info()["ageing"]}
+    assert drift(fitted.snapshot) is None
+    assert "lsi" not in {one["model"] for one in fitted.info()["drift"]}
 
 
 def test_a_merge_does_not_change_it(fitted):
     fitted.add(texts(STRANGE, 20))
-    before = ageing(fitted.snapshot)
+    before = drift(fitted.snapshot)
     fitted.merge()
-    assert ageing(fitted.snapshot) == before
+    assert drift(fitted.snapshot) == before
 
 
 def test_the_command_line_says_so(fitted, tmp_path, capsys):
