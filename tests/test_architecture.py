@@ -16,6 +16,7 @@ SOURCE = Path(likewise.__file__).parent
 PAPERS = Path(likewise_papers.__file__).parent
 # A room may use those before it, and what stands outside all rooms.
 ROOMS = [
+    "show",
     "draw",
     "text",
     "sources",

@@ -112,7 +112,7 @@ def _reproduce(options: argparse.Namespace) -> None:
 
 def _table(claims: Sequence[Mapping[str, Any]]) -> str:
     """Write claims for a terminal: the last column, the claim, takes as many lines as it needs."""
-    from likewise.models.token_labels import harmless
+    from likewise.show.text import harmless
     from likewise_papers.experiment import SIGNS
 
     rows = [("paper", "where", "verdict", "claim")]

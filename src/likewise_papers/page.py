@@ -17,7 +17,7 @@ from likewise.draw import style
 from likewise.draw.curves import draw_risk
 from likewise.draw.words import draw_words
 from likewise.errors import LikewiseError, MissingExtra, UsageError
-from likewise.models.token_labels import harmless
+from likewise.show.text import harmless
 from likewise_papers.data import DOCSTRINGS
 from likewise_papers.experiment import (
     FAILS,

@@ -1,4 +1,4 @@
-"""What does the page of results look like? As the pages of `app/page` do, and on paper."""
+"""What does the page of results look like? As those of `likewise.show` do, and on paper."""
 
 from __future__ import annotations
 

@@ -1,8 +1,6 @@
-from hypothesis import given
-from hypothesis import strategies as st
-
-from likewise.engine.answers import Answer, Answers, display_width, one_line, shorten
+from likewise.engine.answers import Answer, Answers
 from likewise.records import Explanation, Part
+from likewise.show.text import display_width
 
 
 def test_columns_line_up_with_wide_and_hostile_ids():
@@ -28,11 +26,3 @@ def test_long_explanations_are_summed_up_and_signs_read_well():
     text = str(Answers([Answer("1", 3.0, "t", explanation=Explanation(3.0, parts))]))
     assert "= a 2.0000 - b 1.0000 + t0 0.2500" in text
     assert "2 more 0.5000" in text
-
-
-@given(st.text(), st.integers(2, 60))
-def test_shortened_text_fits_and_is_one_printable_line(text, width):
-    short = shorten(text, width)
-    assert display_width(short) <= max(width, 1)
-    assert all(char.isprintable() for char in short)
-    assert "\n" not in one_line(text)

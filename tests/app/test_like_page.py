@@ -9,8 +9,8 @@ from hypothesis import strategies as st
 from likewise.app.like_page import LikeAnswer, like_page
 from likewise.like.explain import RELATED, SPECIFIC, TOPICS
 from likewise.like.passages import TermNumbers, TextWords
-from likewise.models.token_labels import harmless
 from likewise.records import Explanation, Part, Topic, WordShares
+from likewise.show.text import harmless
 from likewise.text.analysis import Analysis, Analyzer
 
 from .browser import Reader

@@ -16,9 +16,9 @@ from likewise.models.token_labels import (
     Route,
     colour,
     decompose_text,
-    harmless,
     to_ansi,
 )
+from likewise.show.text import harmless
 from likewise.text.analysis import Analysis, Analyzer
 
 ANALYZER = Analyzer(Analysis())

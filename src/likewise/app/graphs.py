@@ -25,7 +25,7 @@ def graph_name(text: str) -> str:
 
 def listed(names: Sequence[str]) -> str:
     """Write the first of some names in a line, and how many there are."""
-    from likewise.engine.answers import shorten
+    from likewise.show.text import shorten
 
     more = f", … ({len(names):,})" if len(names) > _MOST_NAMED else ""
     return ", ".join(shorten(name, 60) for name in names[:_MOST_NAMED]) + more

@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-import shutil
 import textwrap
-import unicodedata
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, overload
 
 from likewise.errors import MissingExtra
 from likewise.records import Explanation, Part, Passage, Query
+from likewise.show.text import columns, display_width, one_line, pad, shorten
 
 if TYPE_CHECKING:
     import pandas
@@ -304,40 +303,3 @@ def _weighted(terms: Mapping[str, float], words: Mapping[str, str]) -> str:
         total = sum(weight for _, weight in rest)
         shown = [*shown[:_SHOWN_TERMS], (f"{len(rest)} more", total)]
     return ", ".join(f"{_tied(term)}{_TIE}{weight:.3f}" for term, weight in shown)
-
-
-def columns() -> int:
-    """How many columns the terminal has; 100 where there is none."""
-    return shutil.get_terminal_size((100, 24)).columns
-
-
-def one_line(text: str) -> str:
-    """Make text safe for one line of a terminal: white space runs become a space."""
-    words = " ".join(text.split())
-    return "".join(char if char.isprintable() else "�" for char in words)
-
-
-def shorten(text: str, width: int) -> str:
-    """Cut text to so many columns of a terminal."""
-    text = one_line(text)
-    if display_width(text) <= width:
-        return text
-    used = 0
-    for i, char in enumerate(text):
-        used += display_width(char)
-        if used > width - 1:
-            return text[:i].rstrip() + "…"
-    return text
-
-
-def pad(text: str, width: int) -> str:
-    """Fill text with spaces to so many columns."""
-    return text + " " * (width - display_width(text))
-
-
-def display_width(text: str) -> int:
-    """Count the columns that text takes on a terminal: wide characters take two."""
-    if text.isascii():
-        return len(text)
-    wide = sum(unicodedata.east_asian_width(char) in "WF" for char in text)
-    return len(text) + wide - sum(unicodedata.combining(char) != 0 for char in text)

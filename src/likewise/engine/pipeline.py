@@ -8,11 +8,12 @@ from typing import TYPE_CHECKING, TypeAlias
 
 from likewise.collection.cards import LEAD
 from likewise.collection.snapshot import Snapshot
-from likewise.engine.answers import Answer, Answers, one_line
+from likewise.engine.answers import Answer, Answers
 from likewise.errors import UsageError
 from likewise.evaluate.trec import Run
 from likewise.records import Filter, Query
 from likewise.retrieve.models import BM25, Model
+from likewise.show.text import one_line
 from likewise.stages.reading import read_stage
 from likewise.stages.stage import Chain, Context, Result, Stage, Where, as_results, as_stage
 

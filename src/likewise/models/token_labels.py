@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import unicodedata
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from enum import StrEnum
@@ -20,6 +19,7 @@ from likewise.models.topic_summary import Word, relevant_rows, top_rows
 from likewise.models.topics import TopicModel
 from likewise.models.triple import OWN_WORDS, Triples
 from likewise.models.user_vectors import UserVectors
+from likewise.show.text import harmless
 from likewise.text.analysis import Analyzer
 from likewise.text.tokens import tokens_of
 
@@ -209,8 +209,6 @@ _STYLES = {
     Kind.STOP: "\x1b[2m",
 }
 _PLAIN = "\x1b[0m"
-# Joiners and soft hyphens shape words; other format characters may turn text around.
-_SHAPING = frozenset("\n\t\u00ad\u200b\u200c\u200d\u2060\ufeff")
 
 
 def to_ansi(pieces: Sequence[Piece]) -> str:
@@ -221,15 +219,3 @@ def to_ansi(pieces: Sequence[Piece]) -> str:
         shown = harmless(piece.text)
         out.append(f"{style}{shown}{_PLAIN}" if style else shown)
     return "".join(out)
-
-
-def harmless(text: str) -> str:
-    """Replace what a terminal or a page would act on, not show; line ends become newlines."""
-    if text.isprintable():
-        return text
-    lines = text.replace("\r\n", "\n").replace("\r", "\n")
-    return "".join(c if _is_shown(c) else "�" for c in lines)
-
-
-def _is_shown(char: str) -> bool:
-    return char.isprintable() or char in _SHAPING or unicodedata.category(char) == "Zs"

@@ -145,7 +145,7 @@ def _topic_json(topic: TopicDescription) -> dict[str, Any]:
 
 
 def _table(topics: Sequence[TopicDescription]) -> str:
-    from likewise.engine.answers import display_width, pad, shorten
+    from likewise.show.text import display_width, pad, shorten
 
     labels = [shorten(topic.label, 28) for topic in topics]
     label_width = max([display_width(label) for label in labels], default=0)
@@ -167,7 +167,7 @@ def _table(topics: Sequence[TopicDescription]) -> str:
 
 
 def _details(topic: TopicDescription, described: Sequence[TopicDescription]) -> str:
-    from likewise.engine.answers import one_line, shorten
+    from likewise.show.text import one_line, shorten
 
     label = f" ({one_line(topic.label)})" if topic.label else ""
     axis = bool(topic.pole_coherence)
@@ -220,9 +220,9 @@ def _decompose(options: argparse.Namespace) -> None:
     else:
         parts = collection.models.decompose(text=options.text, **how)
     if options.html:
-        from likewise.app.page import page
+        from likewise.app.decompose_page import decompose_page
 
-        write_text(options.html, page(parts, title=title))
+        write_text(options.html, decompose_page(parts, title=title))
     if options.json:
         print_json(_parts_json(parts, title))
         return
@@ -234,7 +234,7 @@ def _decompose(options: argparse.Namespace) -> None:
 
 
 def _parts_json(parts: Decomposition, title: str) -> dict[str, Any]:
-    from likewise.models.token_labels import harmless
+    from likewise.show.text import harmless
 
     return {
         "model": parts.model,
@@ -252,7 +252,7 @@ def _parts_json(parts: Decomposition, title: str) -> dict[str, Any]:
 
 
 def _summary(parts: Decomposition, title: str) -> str:
-    from likewise.engine.answers import display_width, one_line, pad, shorten
+    from likewise.show.text import display_width, one_line, pad, shorten
 
     topical, own, background = parts.shares
     lines = [shorten(title, 100)] if title else []
@@ -275,7 +275,8 @@ def _summary(parts: Decomposition, title: str) -> str:
 
 
 def _coloured(parts: Decomposition) -> str:
-    from likewise.models.token_labels import harmless, to_ansi
+    from likewise.models.token_labels import to_ansi
+    from likewise.show.text import harmless
 
     forced = bool(os.environ.get("FORCE_COLOR"))
     if forced or (sys.stdout.isatty() and not os.environ.get("NO_COLOR")):

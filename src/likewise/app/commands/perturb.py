@@ -197,7 +197,7 @@ def _as_json(report: _Report, query: str, options: argparse.Namespace) -> dict[s
 
 
 def _table(report: _Report, options: argparse.Namespace) -> str:
-    from likewise.engine.answers import display_width, pad, shorten
+    from likewise.show.text import display_width, pad, shorten
 
     words = [shorten(row.word, 32) for row in report.rows]
     width = max(map(display_width, [*words, "word"]))
@@ -216,7 +216,7 @@ def _draw(report: _Report, query: str, to: Path) -> list[Path]:
     import numpy as np
 
     from likewise.draw.words import draw_words
-    from likewise.engine.answers import shorten
+    from likewise.show.text import shorten
 
     if not report.labels:
         raise UsageError("there is no perturbation")

@@ -189,7 +189,7 @@ def _listed(unknown: Sequence[Unknown]) -> str:
 
 
 def _terms_table(related: Sequence[Related]) -> str:
-    from likewise.engine.answers import display_width, pad, shorten
+    from likewise.show.text import display_width, pad, shorten
 
     names = [shorten(one.name, 40) for one in related]
     width = max(map(display_width, [*names, "term"]))
@@ -209,7 +209,7 @@ def _terms_table(related: Sequence[Related]) -> str:
 
 def _draw(graph: TermGraph, text: str, options: argparse.Namespace, to: Path) -> list[Path]:
     from likewise.draw.network import Network, draw_network
-    from likewise.engine.answers import shorten
+    from likewise.show.text import shorten
 
     around = graph.neighbourhood(text, min(options.k, 60))
     network = Network(*around)
@@ -294,7 +294,7 @@ def _predicted_json(one: Predicted) -> dict[str, Any]:
 
 
 def _predicted_table(found: Sequence[Predicted]) -> str:
-    from likewise.engine.answers import display_width, pad, shorten
+    from likewise.show.text import display_width, pad, shorten
 
     names = [shorten(one.name, 40) for one in found]
     width = max(map(display_width, [*names, "term"]))

@@ -1,10 +1,11 @@
 import re
+from dataclasses import replace
 
 import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from likewise.app.page import marked, page
+from likewise.app.decompose_page import decompose_page as page
 from likewise.models.token_labels import (
     Decomposition,
     Kind,
@@ -12,9 +13,9 @@ from likewise.models.token_labels import (
     Route,
     TopicPart,
     colour,
-    harmless,
 )
 from likewise.models.topic_summary import Word
+from likewise.show.text import harmless
 from likewise.text.analysis import Analysis, Analyzer
 
 from .browser import Reader
@@ -26,6 +27,10 @@ ROUTES = {
     "paper": Route(0.1, 0.2, 0.7, 0),
     "heat": Route(0.9, 0.1, 0.0, 8),
 }
+
+
+def article(source):
+    return re.search(r"<article[^>]*>(.*)</article>", source, re.DOTALL)[1]
 
 
 def decomposition(text, label="flight"):
@@ -43,7 +48,7 @@ def decomposition(text, label="flight"):
 @given(st.text(max_size=120))
 @example("<script>alert('wing')</script> & &amp; \"flutter\" </article> \x00\x1b \r\n")
 def test_without_its_tags_the_text_is_the_text(text):
-    source = marked(tuple(colour(text, ANALYZER, ROUTES)))
+    source = article(page(decomposition(text)))
     assert Reader(source).text == harmless(text)
     assert {tag for tag, _ in Reader(source).tags} <= {"span"}
 
@@ -71,11 +76,10 @@ def test_a_page_stands_alone():
 
 def test_words_are_marked_by_kind_with_tooltips():
     source = page(decomposition("The wings flutter on paper, heat"), title="T")
-    article = re.search(r"<article[^>]*>(.*)</article>", source, re.DOTALL)[1]
     marks = {
         text: (style, hint)
         for style, hint, text in re.findall(
-            r'<span class="([^"]*)"(?: title="([^"]*)")?>([^<]*)</span>', article
+            r'<span class="([^"]*)"(?: title="([^"]*)")?>([^<]*)</span>', article(source)
         )
     }
     assert marks["The"] == ("stop", "")
@@ -88,7 +92,9 @@ def test_words_are_marked_by_kind_with_tooltips():
 
 def test_a_topic_without_a_colour_of_its_own_has_the_common_one():
     pieces = (Piece("wings", Kind.TOPIC, ROUTES["wing"]),)
-    assert 'class="w t" title="topic 3' in marked(pieces, {8: "t0"})
+    others = decomposition("").topics[1:]
+    source = article(page(replace(decomposition(""), topics=others, pieces=pieces)))
+    assert 'class="w t" title="topic 3\n' in source
 
 
 def test_the_figures_are_there():

@@ -1,0 +1,1 @@
+"""What do texts, tables and pages look like?"""
