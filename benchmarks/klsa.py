@@ -32,8 +32,8 @@ from likewise.engine.pipeline import Pipeline
 from likewise.evaluate.measures import evaluate
 from likewise.evaluate.significance import TOLERANCE
 from likewise.like.smooth import Smoothing, SmoothWith
-from likewise.models.kernel_rows import RowSearch, StoredRows
 from likewise.models.klsa import KLSA, fit_space
+from likewise.models.stored_vectors import StoredVectors
 from likewise.stages.stage import Result
 from likewise_papers.bench import Bench, as_run, search
 from likewise_papers.data import JUDGED, Data
@@ -61,13 +61,13 @@ class Asked:
         self.judged = judged
         self.n_docs = judged.ready.snapshot.n_docs
         self.before = judged.ap(judged.plain)
-        self._models: dict[KLSA, RowSearch] = {}
+        self._models: dict[KLSA, StoredVectors] = {}
         self._first: dict[str, list[Result]] = {}
 
-    def model(self, config: KLSA) -> RowSearch:
+    def model(self, config: KLSA) -> StoredVectors:
         if config not in self._models:
             snapshot = self.judged.ready.snapshot
-            self._models[config] = RowSearch(StoredRows(snapshot, fit_space(snapshot, config)))
+            self._models[config] = StoredVectors(snapshot, fit_space(snapshot, config))
         return self._models[config]
 
     def first(self, expand: str) -> list[Result]:

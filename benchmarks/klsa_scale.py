@@ -46,8 +46,9 @@ from likewise.derived.keeping import derive
 from likewise.engine.pipeline import Pipeline
 from likewise.like.smooth import DEPTH, Smoothing, SmoothWith
 from likewise.models import kinds
-from likewise.models.kernel_rows import RowSearch, open_rows
 from likewise.models.klsa import KLSA, fit_space
+from likewise.models.model import SMOOTH
+from likewise.models.stored_vectors import StoredVectors, vectors_of
 from likewise.records import Document, Query
 from likewise.text.analysis import Analysis
 from likewise_papers.folders import find_collection, named_folders
@@ -179,7 +180,8 @@ def run_ask(how: str) -> Callable[[Path, str, argparse.Namespace], dict]:
         if how == "reference":
             queries = queries[:MOST_REFERRED]
         first, bm25 = c.pipeline("bm25"), lw.stage("bm25")
-        search = RowSearch(open_rows(c.snapshot), indexed=how == "index")
+        stored = vectors_of(c.snapshot, role=SMOOTH)
+        search = StoredVectors(c.snapshot, stored.model, stored.artifact, indexed=how == "index")
         smoothed = c.pipeline(bm25 >> SmoothWith(search), k=K)
         every = SmoothWith(search, Smoothing(candidates=0))
         stages = {
@@ -198,14 +200,15 @@ def run_ask(how: str) -> Callable[[Path, str, argparse.Namespace], dict]:
         if how in ("scan", "index"):
             points = [point for query in queries if (point := asked(first, search, query))]
             told["nearest ms"], told["nearest"] = timed(
-                lambda at: search.nearest(search.point(*at), DEPTH).docs.tolist(), points
+                lambda at: search.search.nearest(search.weighted_sum(*at), DEPTH).docs.tolist(),
+                points,
             )
         return told | {"peak": peak() - start}
 
     return run
 
 
-def asked(first: Pipeline, search: RowSearch, query: Query) -> tuple | None:
+def asked(first: Pipeline, search: StoredVectors, query: Query) -> tuple | None:
     """Give the first documents of a query with their weights, as smoothing has them."""
     ranking = first([query])[0].ranking
     docs = ranking.docs[: Smoothing().docs]

@@ -31,8 +31,8 @@ import numpy as np
 
 import like_scale
 import likewise as lw
-from likewise.like.store import halves_of
 from likewise.models.model import Weights
+from likewise.models.stored_vectors import vectors_of
 from likewise_papers.folders import find_collection
 from likewise_papers.like.simhash_tfidf import Hashed
 
@@ -93,7 +93,7 @@ def fitted(c, models, options):
             start = time.process_time()
             c.models.fit(configs[name])
             seconds = time.process_time() - start
-        model, weights = c.models[name], halves_of(c.snapshot, name).weights or Weights()
+        model, weights = c.models[name], vectors_of(c.snapshot, name).weights or Weights()
         power = f", power of idf {model.power:g}" if hasattr(model, "power") else ""
         spent = f", {seconds:.0f} s to fit" if seconds else ""
         print(
@@ -108,7 +108,7 @@ def cells(c, method):
     name, _, inside = method.partition("(")
     model = inside.partition("model=")[2].rstrip(")").partition(",")[0]
     if name in BY_VECTORS:
-        halves = halves_of(c.snapshot, model)
+        halves = vectors_of(c.snapshot, model)
         n_words = sum(len(lot.terms) for lot in halves.segments) / c.snapshot.n_slots
         axes = 0 if name == "words" else halves.model.width
         return axes + (0 if name == "topics" else 2 * n_words)

@@ -41,9 +41,9 @@ from likewise.collection.snapshot import open_snapshot
 from likewise.collection.writer import Writer
 from likewise.derived.keeping import derive
 from likewise.like.methods import ByHalves
-from likewise.like.store import halves_of
 from likewise.models.fitting import fit_model, read_config
 from likewise.models.kinds import find_model, store_model
+from likewise.models.stored_vectors import vectors_of
 from likewise.neighbours.int8 import scan_points
 from likewise.retrieve.documents import Whole
 from likewise.retrieve.models import read_model
@@ -133,7 +133,7 @@ def run_ask(folder, *, queries, profile, **_):
     resident = [memory()]
     start = time.perf_counter()
     c = lw.open(folder)
-    halves = halves_of(c.snapshot, MODEL)
+    halves = vectors_of(c.snapshot, MODEL)
     two_level, accurate = (ByHalves(MODEL, candidates=n).ranker(halves) for n in (DEPTH, 0))
     chosen = np.random.default_rng(1).choice(c.snapshot.live_docs(), queries, replace=False)
     questions = [Question(str(doc), (of_doc(c.snapshot, doc),)) for doc in chosen.tolist()]
@@ -205,7 +205,7 @@ def sizes(c):
     for segment in s.manifest.segments:
         out["index"] += segment.documents.size + sum(pack.size for pack in segment.packs)
     out["model"] = model.pack.size
-    found = next((one for one in halves_of(c.snapshot, MODEL).finders if one is not None), None)
+    found = next((one for one in vectors_of(c.snapshot, MODEL).finders if one is not None), None)
     read = (found.finder.index.nprobe, found.finder.index.nlist) if found else None
     return {"n_docs": len(c), "bytes": out, "lists": read}
 

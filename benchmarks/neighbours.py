@@ -26,7 +26,7 @@ from pathlib import Path
 import numpy as np
 
 import likewise as lw
-from likewise.like.store import halves_of
+from likewise.models.stored_vectors import vectors_of
 from likewise.neighbours.index import build_neighbours
 from likewise.neighbours.kernels import score_pairs
 from likewise.neighbours.metrics import JENSEN_SHANNON
@@ -78,7 +78,7 @@ def real_topics(folder):
     source = news / "corpus.jsonl.gz" if news else "docstrings:"
     c = lw.index(source, to=folder / "real.lw", analysis=PLAIN, model=None)
     c.models.fit(f"lda(topics={TOPICS},sweeps=150)")
-    theta = halves_of(c.snapshot).coordinates(c.snapshot.live_docs())
+    theta = vectors_of(c.snapshot).coordinates(c.snapshot.live_docs())
     theta /= np.maximum(theta.sum(axis=1, keepdims=True), 1e-30)
     return theta[theta.any(axis=1)]
 

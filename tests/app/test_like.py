@@ -11,7 +11,7 @@ from likewise.app.cli import main
 from likewise.collection.writer import Writer
 from likewise.errors import UsageError
 from likewise.evaluate import links
-from likewise.like.store import halves_of
+from likewise.models.stored_vectors import vectors_of
 
 METHODS = [
     "halves",
@@ -207,17 +207,17 @@ def test_lists_that_are_no_questions(fields, capsys, tmp_path, name, text, messa
 
 
 def test_weights_are_learnt(fields, capsys, tmp_path):
-    before = halves_of(fields.snapshot).weights
+    before = vectors_of(fields.snapshot).weights
     code, out, _ = call(capsys, "tune", fields.folder, "--same", "subject", "--dry-run", "--json")
     assert code == 0
     learnt = json.loads(out)
     assert learnt["n_queries"] == 30
     assert str(learnt["chosen"]) in learnt["means"]
-    assert halves_of(lw.open(fields.folder).snapshot).weights == before
+    assert vectors_of(lw.open(fields.folder).snapshot).weights == before
     code, out, _ = call(capsys, "tune", fields.folder, "--links", "cites")
     assert code == 0
     assert "cross-validated" in out
-    assert halves_of(lw.open(fields.folder).snapshot).weights.chosen == "learnt"
+    assert vectors_of(lw.open(fields.folder).snapshot).weights.chosen == "learnt"
     assert call(capsys, "tune", fields.folder)[0] == 2
     assert call(capsys, "tune", fields.folder, "--same", "odd")[0] == 2
     (tmp_path / "few.txt").write_text("wing1 0 wing4 1\n")

@@ -11,8 +11,9 @@ import likewise as lw
 from likewise.app.cli import main
 from likewise.errors import UsageError
 from likewise.like.smooth import Smoothing
-from likewise.models.kernel_rows import StoredRows, rows_of
 from likewise.models.klsa import KLSA
+from likewise.models.model import SMOOTH
+from likewise.models.stored_vectors import StoredVectors, vectors_of
 from likewise.stages import Cut
 
 AIR = ["wing flutter", "panel vibration", "aircraft loads", "airfoil lift", "tail oscillation"]
@@ -174,10 +175,10 @@ def test_filters_hold_for_both_parts(seas, how):
 
 
 def test_rows_are_shared_until_the_collection_changes(seas):
-    rows = rows_of(seas.snapshot)
-    assert rows_of(seas.snapshot, "klsa") is rows
+    rows = vectors_of(seas.snapshot, role=SMOOTH)
+    assert vectors_of(seas.snapshot, "klsa", SMOOTH) is rows
     seas.refresh()
-    assert rows_of(seas.snapshot) is not rows
+    assert vectors_of(seas.snapshot, role=SMOOTH) is not rows
 
 
 def test_runs_are_as_searches(seas, call, tmp_path):
@@ -313,8 +314,8 @@ def test_fit_reports_and_takes_a_name(call, seas):
     seas.refresh()
     assert seas.info()["kernels"] == ["klsa", "five"]
     # Where no model is named it stays the one called klsa.
-    assert rows_of(seas.snapshot, "five").stored.space.width == 5
-    assert rows_of(seas.snapshot).stored.space.width > 5
+    assert vectors_of(seas.snapshot, "five", SMOOTH).model.width == 5
+    assert vectors_of(seas.snapshot, role=SMOOTH).model.width > 5
     for model in ("klsa", "five"):
         code, out, _ = call("search", "wing", "--smooth", f"klsa(model={model})", "--json")
         assert json.loads(out)["method"] == f"bm25 >> klsa(model={model})"
@@ -384,7 +385,7 @@ def test_features_in_a_field_and_in_a_file(tmp_path, capsys):
     assert main([*fit, "field:v"]) == 0
     assert "klsa fitted, 2 axes of 40 documents, 6 bytes a document" in capsys.readouterr().out
     c.add([NEW | {"v": [1.0, 2.0]}])
-    assert np.any(rows_of(c.snapshot).stored.of(c.snapshot.find_docs(["new"])))
+    assert np.any(vectors_of(c.snapshot, role=SMOOTH).rows(c.snapshot.find_docs(["new"])))
     np.save(tmp_path / "x.npy", np.ones((41, 3)))
     assert main([*fit, str(tmp_path / "x.npy"), "--name", "file"]) == 0
     c.refresh()
@@ -422,7 +423,7 @@ def test_index_fits_a_kernel_model_beside_another(tmp_path, capsys):
     ):
         assert made(*arguments) == expected
         assert made(**options) == expected
-    assert rows_of(lw.open(to).snapshot).stored.space.width == 3
+    assert vectors_of(lw.open(to).snapshot, role=SMOOTH).model.width == 3
     for wrong, message in (
         (["--smooth", "lsi"], "lsi smooths no ranking"),
         (["--model", "klsa"], "goes beside a model of documents"),
@@ -449,13 +450,13 @@ def test_small_collections_are_indexed_and_asked(tmp_path, texts, options):
 
 def check_rows(c):
     """What is stored is what would be worked out, of every segment."""
-    stored = rows_of(c.snapshot).stored
+    stored = vectors_of(c.snapshot, role=SMOOTH)
     names = [segment.entry.id for segment in c.snapshot.segments]
     kept = c.snapshot.artifacts("vectors", of=stored.artifact.id)
     assert sorted(artifact.inputs[1] for artifact in kept) == sorted(names)
-    computed = StoredRows(c.snapshot, stored.space)
+    computed = StoredVectors(c.snapshot, stored.model)
     for one, other in zip(stored.segments, computed.segments, strict=True):
-        assert np.array_equal(one.codes, other.codes)
+        assert np.array_equal(one.dense.codes, other.dense.codes)
 
 
 def test_answers_follow_every_change(seas):

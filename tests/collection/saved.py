@@ -9,8 +9,8 @@ from hashlib import blake2b
 from pathlib import Path
 
 import likewise as lw
-from likewise.like.store import halves_of
-from likewise.models.kernel_rows import rows_of
+from likewise.models.model import SMOOTH
+from likewise.models.stored_vectors import vectors_of
 
 SAVED = Path(__file__).parent / "format-1-saved"
 NAMES = ("full", "odd", "empty")
@@ -156,7 +156,7 @@ def _filters(c, questions):
 
 def _model(c, name):
     model = c.models[name]
-    weights = halves_of(c.snapshot, name).weights
+    weights = vectors_of(c.snapshot, name).weights
     return {
         "name": model.name,
         "kind": model.kind,
@@ -171,7 +171,7 @@ def _model(c, name):
 
 
 def _kernel(c, name):
-    space = rows_of(c.snapshot, name).stored.space
+    space = vectors_of(c.snapshot, name, SMOOTH).model
     return {
         "name": space.name,
         "kind": "kernel",  # as format 1 called it

@@ -10,7 +10,7 @@ sys.path.insert(0, str(Path(__file__).parent.parent))
 
 import likewise as lw
 from likewise.like.near import read_near, space_of
-from likewise.like.store import halves_of
+from likewise.models.stored_vectors import vectors_of
 from term_lists import dense, draw, kinds, made_for_a_while, make  # noqa: F401
 
 THEMES = {
@@ -37,7 +37,7 @@ def documents(n=60, seed=0):
 def likeness_by(c, method):
     """What a method compares halves by."""
     how = lw.stage(method)
-    return how.ranker(halves_of(c.snapshot, how.model)).likeness
+    return how.ranker(vectors_of(c.snapshot, how.model)).likeness
 
 
 def space_by(c, near="near"):

@@ -8,9 +8,10 @@ import pytest
 import likewise as lw
 from likewise.app.cli import main
 from likewise.like import drift as module
-from likewise.models.kernel_rows import rows_of
 from likewise.models.kinds import find_model
 from likewise.models.klsa import weigh
+from likewise.models.model import SMOOTH
+from likewise.models.stored_vectors import vectors_of
 
 from .conftest import THEMES, documents
 
@@ -100,7 +101,7 @@ def test_a_kernel_model_ages_too(tmp_path, capsys):
 
 def test_what_lies_along_the_axes_is_a_share(tmp_path):
     c = lw.index(documents(), to=tmp_path / "c.lw", model=None, smooth="klsa(axes=3)")
-    space = rows_of(c.snapshot).stored.space
+    space = vectors_of(c.snapshot, role=SMOOTH).model
     counts = c.snapshot.term_counts(c.snapshot.live_docs())
     shares = space.captured(counts)
     assert ((shares >= 0) & (shares <= 1 + 1e-5)).all()

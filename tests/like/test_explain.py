@@ -25,10 +25,10 @@ from likewise.like.explain import (
     LikeQuery,
 )
 from likewise.like.likeness import Likeness, Parts
-from likewise.like.store import make_halves
 from likewise.like.view import How, View, mix
 from likewise.models.attribution import NOTHING, EncodedDocument
 from likewise.models.model import Weights
+from likewise.models.stored_vectors import StoredVectors
 from likewise.models.surface_forms import surface_words
 from likewise.retrieve.question import AGAINST, Question, of_doc, of_text
 from likewise_papers.like.published import PublishedView
@@ -37,7 +37,7 @@ WORDS = ["wing", "flutter", "heat", "layer", "flow", "plate", "lift", "drag", "s
 
 
 def likeness_of(c, model, view=View, weights=Weights(1.0, 1.5)):
-    return Likeness(view(make_halves(c.snapshot, c.models[model])), weights)
+    return Likeness(view(StoredVectors(c.snapshot, c.models[model])), weights)
 
 
 def asked_of(likeness, question):

@@ -12,9 +12,9 @@ import likewise as lw
 from likewise.errors import UsageError
 from likewise.like.kernels import scan_words, score_words, table_of
 from likewise.like.likeness import Likeness
-from likewise.like.store import halves_of, make_halves
 from likewise.like.view import Asked, How, View, mix, word_norms
 from likewise.models.model import Weights
+from likewise.models.stored_vectors import StoredVectors, vectors_of
 from likewise.models.topics import TopicModel
 from likewise.neighbours.int8 import (
     CodedPoints,
@@ -83,7 +83,7 @@ def dense(collection, view):
 @pytest.mark.parametrize("model", MODELS)
 @pytest.mark.parametrize("how", WAYS)
 def test_scores_are_those_of_the_formulas(three, model, how):
-    view = WAYS[how](halves_of(three.snapshot, model))
+    view = WAYS[how](vectors_of(three.snapshot, model))
     likeness = Likeness(view, Weights(1.0, 1.5))
     points, words = dense(three, view)
     s = three.snapshot
@@ -99,7 +99,7 @@ def test_scores_are_those_of_the_formulas(three, model, how):
 @pytest.mark.parametrize("model", MODELS)
 @pytest.mark.parametrize("how", WAYS)
 def test_parts_add_up_to_the_score(three, model, how):
-    view = WAYS[how](halves_of(three.snapshot, model))
+    view = WAYS[how](vectors_of(three.snapshot, model))
     likeness = Likeness(view, Weights(0.7, 1.5))
     asked = view.ask(of_text(three.snapshot, "laminar boundary layer flutter").counts)
     ranking, _ = likeness.rank(asked, k=50, depth=0)
@@ -109,7 +109,7 @@ def test_parts_add_up_to_the_score(three, model, how):
 
 
 def test_deep_enough_candidates_give_what_the_scan_gives(three):
-    view = View(halves_of(three.snapshot, "lsi"))
+    view = View(vectors_of(three.snapshot, "lsi"))
     likeness = Likeness(view, Weights(1.0, 1.0))
     asked = [view.ask(of_doc(three.snapshot, doc).counts) for doc in range(0, 90, 7)]
     for one in asked:
@@ -126,7 +126,7 @@ def test_own_words_bring_candidates_that_are_far_by_topics(tmp_path):
         to=tmp_path / "c.lw",
         model="lsi(topics=2)",
     )
-    view = View(halves_of(c.snapshot))
+    view = View(vectors_of(c.snapshot))
     asked = view.ask(of_doc(c.snapshot, 61).counts)
     likeness = Likeness(view, Weights(1.0, 2.0))
     words, _ = likeness.rank(asked, k=1, depth=1, omit=np.array([61]))
@@ -135,7 +135,7 @@ def test_own_words_bring_candidates_that_are_far_by_topics(tmp_path):
 
 def test_filters_and_documents_left_out(three):
     s = three.snapshot
-    view = View(halves_of(three.snapshot, "lsi"))
+    view = View(vectors_of(three.snapshot, "lsi"))
     likeness = Likeness(view, Weights())
     asked = view.ask(of_doc(s, 0).counts)
     allowed = mask_of(s, Filter.read("theme=wing")).segments
@@ -147,7 +147,7 @@ def test_filters_and_documents_left_out(three):
 
 
 def test_nothing_is_like_nothing(three):
-    view = View(halves_of(three.snapshot, "lsi"))
+    view = View(vectors_of(three.snapshot, "lsi"))
     asked = view.ask(of_text(three.snapshot, "").counts)
     for depth in (0, 10):
         ranking, _ = Likeness(view, Weights()).rank(asked, k=10, depth=depth)
@@ -158,7 +158,7 @@ def test_nothing_is_like_nothing(three):
 
 @pytest.mark.parametrize("model", MODELS)
 def test_a_mixture_scores_the_mean_less_what_is_unlike(three, model):
-    view = View(halves_of(three.snapshot, model))
+    view = View(vectors_of(three.snapshot, model))
     likeness = Likeness(view, Weights())
     one, two, away = (view.ask(of_doc(three.snapshot, doc).counts) for doc in (0, 1, 2))
     mixed = mix([one, two], [away], against=0.5)
@@ -170,11 +170,11 @@ def test_a_mixture_scores_the_mean_less_what_is_unlike(three, model):
 
 def test_what_is_not_stored_is_worked_out(three):
     stored, made = (
-        halves_of(three.snapshot, "lsi"),
-        make_halves(three.snapshot, three.models["lsi"]),
+        vectors_of(three.snapshot, "lsi"),
+        StoredVectors(three.snapshot, three.models["lsi"]),
     )
     for a, b in zip(stored.segments, made.segments, strict=True):
-        for x, y in zip((*a.points, *a[1:]), (*b.points, *b[1:]), strict=True):
+        for x, y in zip((*a.dense, *a[1:]), (*b.dense, *b[1:]), strict=True):
             assert np.array_equal(x, y)
 
 

@@ -9,8 +9,8 @@ import likewise as lw
 from likewise.errors import DamagedError, UsageError
 from likewise.like import nearest as nearest_docs
 from likewise.like import space as spaces
-from likewise.like.store import halves_of
 from likewise.models import kinds
+from likewise.models.stored_vectors import vectors_of
 from likewise.neighbours import vectors as stored_vectors
 from likewise.neighbours.metrics import METRICS
 from likewise.records import Filter
@@ -213,10 +213,10 @@ def test_finders_of_segments_propose(tmp_path, monkeypatch, model):
 
 def test_vectors_that_were_altered_are_told(parts, monkeypatch):
     c = lw.open(parts.folder)
-    halves = halves_of(c.snapshot, "lda")
-    points = halves.segments[0].points
+    halves = vectors_of(c.snapshot, "lda")
+    points = halves.segments[0].dense
     wrong = points._replace(scales=points.scales * np.float32(3))
-    halves.segments[0] = halves.segments[0]._replace(points=wrong)
+    halves.segments[0] = halves.segments[0]._replace(dense=wrong)
     checked = []
     monkeypatch.setattr(type(c.snapshot), "check", lambda _: checked.append(1))
     with pytest.raises((UsageError, DamagedError)):

@@ -14,8 +14,8 @@ from likewise.collection.writer import Writer
 from likewise.engine.pipeline import Pipeline
 from likewise.errors import UsageError
 from likewise.like.smooth import AS_RANKED, DEPTH, LOWEST, Smoothing, SmoothWith, read_smoothing
-from likewise.models.kernel_rows import RowSearch, StoredRows
 from likewise.models.klsa import KLSA, fit_space
+from likewise.models.stored_vectors import StoredVectors
 from likewise.records import Document, Filter, Query, Ranking
 from likewise.retrieve.models import BM25, TFIDF, InnerProduct, QueryLikelihood, read_model
 from likewise.stages.stage import Cut, Result, Stage, Where
@@ -56,7 +56,7 @@ def cuts(values):
 
 def smoothing(collection, model, how, *, config, exact=True, k=10_000, candidates=0):
     space = fit_space(collection, config, threads=1)
-    rows = RowSearch(StoredRows(collection, space, exact=exact))
+    rows = StoredVectors(collection, space, exact=exact)
     last = SmoothWith(rows, replace(how, candidates=candidates))
     return Pipeline(collection, model, k=10_000), Pipeline(collection, model >> last, k=k)
 
@@ -100,8 +100,8 @@ def check_formula(dense, collection, config, spectrum, models, hows, query):
     u = vectors[:, :n_real]
     space = fit_space(collection, config, threads=1)
     np.testing.assert_allclose(space.values, np.sqrt(values[:n_real]), rtol=1e-4)
-    searches = [RowSearch(StoredRows(collection, space, exact=exact)) for exact in (True, False)]
-    rows = searches[0].stored.of(np.arange(len(u)))
+    searches = [StoredVectors(collection, space, exact=exact) for exact in (True, False)]
+    rows = searches[0].rows(np.arange(len(u)))
     np.testing.assert_allclose(rows @ rows.T, u @ u.T, atol=1e-4)
     error = rounding(rows)
     query = " ".join(query)
@@ -119,7 +119,7 @@ def check_formula(dense, collection, config, spectrum, models, hows, query):
             scores = np.zeros(len(u))
             scores[answer.docs] = answer.scores
             off = 1e-4 * np.abs(expected).max() + 1e-7 * weights.sum()
-            if not search.stored.exact:
+            if not search.exact:
                 scale = max(spread.max(), 1e-30) if how.scale == "max" else 1.0
                 # Both a part and the largest part, by which it is divided, are rounded.
                 off = off + how.share * (weights @ error + (weights @ error).max()) / scale * 1.5
@@ -179,7 +179,7 @@ def test_the_first_answers_are_those_of_scoring_all(kinds, queries, model, how):
 
 
 def test_answers_have_the_same_bits_on_any_number_of_threads(kinds, queries):
-    rows = RowSearch(StoredRows(kinds, fit_space(kinds, KLSA(axes=20), threads=1)))
+    rows = StoredVectors(kinds, fit_space(kinds, KLSA(axes=20), threads=1))
     stage = BM25() >> SmoothWith(rows)
     found = [Pipeline(kinds, stage, threads=n)(queries) for n in (0, 1, 2, 4)]
     for others in found[1:]:
@@ -201,7 +201,7 @@ def test_a_share_of_one_goes_by_likeness_alone(kinds, queries):
     _, stage = smoothing(kinds, BM25(), Smoothing(docs=1, share=1), config=KLSA(axes=20))
     [[_, ranking, scorer]] = stage(queries[0])
     own = scorer.ranking.docs[0]
-    rows = scorer.rows.stored.of(np.arange(600)).astype(np.float64)
+    rows = scorer.rows.rows(np.arange(600)).astype(np.float64)
     like = rows @ rows[own]
     assert ranking.scores.max() == pytest.approx(1.0)
     np.testing.assert_allclose(ranking.scores, like[ranking.docs] / like.max(), atol=1e-6)
@@ -228,7 +228,7 @@ def test_a_ranking_of_one_document_brings_those_that_are_like_it(make, by, scale
         [[_, ranked, _]] = Pipeline(collection, few >> model)("b")
         assert ranked.docs.tolist() == [0]
         assert (ranked.scores[0] < 0) == (model != BM25())
-        rows = RowSearch(StoredRows(collection, space, exact=True))
+        rows = StoredVectors(collection, space, exact=True)
         last = SmoothWith(rows, Smoothing(by=by, scale=scale))
         [result] = Pipeline(collection, few >> model >> last)("b")
         ranking = result.ranking
@@ -245,7 +245,7 @@ def test_what_neither_part_knows_is_no_answer(make):
     how = Smoothing(share=0.4)
     _, stage = smoothing(collection, BM25(), how, config=KLSA(axes=1, kernel="inner"))
     [[_, alone, scorer]] = stage("z")
-    assert not scorer.rows.stored.of(np.array([3, 4, 5])).any()
+    assert not scorer.rows.rows(np.array([3, 4, 5])).any()
     assert scorer.score(np.array([3, 4])).tolist() == [-np.inf, -np.inf]
     assert alone.docs.tolist() == [5]
     assert alone.scores.tolist() == pytest.approx([0.6])
@@ -255,7 +255,7 @@ def test_what_neither_part_knows_is_no_answer(make):
 
 def test_what_is_not_allowed_neither_answers_nor_counts(kinds, queries):
     space = fit_space(kinds, KLSA(axes=20), threads=1)
-    last = SmoothWith(RowSearch(StoredRows(kinds, space)))
+    last = SmoothWith(StoredVectors(kinds, space))
     few = Where(Filter.read("third=yes"))
     open_docs = np.flatnonzero(np.arange(600) % 200 % 3 == 0)
     both = Pipeline(kinds, few >> BM25() >> few >> last)
@@ -275,7 +275,7 @@ def test_deleted_documents_of_an_older_ranking_do_not_count(make):
     with Writer(collection.folder) as writer:
         writer.delete(["d0"])
     now = open_snapshot(collection.folder)
-    rows = RowSearch(StoredRows(now, fit_space(now, KLSA(axes=4), threads=1)))
+    rows = StoredVectors(now, fit_space(now, KLSA(axes=4), threads=1))
     smooth = Pipeline(now, SmoothWith(rows))
     [[_, found, _]] = smooth(Result(Query("1", "a"), ranking))
     assert 0 not in found.docs
@@ -362,7 +362,7 @@ def test_documents_added_later_take_part(make, draw):
     with Writer(collection.folder) as writer:
         writer.add([Document(f"n{i}", "", " ".join(t)) for i, t in enumerate(texts[40:])])
     now = open_snapshot(collection.folder)
-    rows = RowSearch(StoredRows(now, space))
+    rows = StoredVectors(now, space)
     [[_, ranking, _]] = Pipeline(now, BM25() >> SmoothWith(rows))(" ".join(texts[45]))
     assert ranking.docs[0] == 45
     assert len(ranking.docs) == 60
@@ -381,7 +381,7 @@ class Given(Stage):
 
 
 def test_scores_of_any_stage_are_smoothed_but_have_to_be_finite(kinds):
-    rows = RowSearch(StoredRows(kinds, fit_space(kinds, KLSA(axes=5), threads=1)))
+    rows = StoredVectors(kinds, fit_space(kinds, KLSA(axes=5), threads=1))
     last = SmoothWith(rows, Smoothing(by="score"))
     for scores in ((0.0, 0.0, 0.0), (-2.0, -2.0, -2.0), (5.0, 5.0, 5.0)):
         [result] = Pipeline(kinds, Given((4, 5, 6), scores) >> last, k=20)("any")

@@ -3,7 +3,7 @@ import pytest
 
 import likewise as lw
 from likewise.errors import UsageError
-from likewise.like.store import halves_of
+from likewise.models.stored_vectors import vectors_of
 from likewise.models.topics import without_prior
 from likewise.stages import Cut
 
@@ -61,7 +61,7 @@ def test_without_prior_gives_back_the_words_of_the_topics():
 
 
 def test_vectors_of_topics_are_distributions(themes):
-    vectors = halves_of(themes.snapshot, "lda").coordinates(np.arange(61))
+    vectors = vectors_of(themes.snapshot, "lda").coordinates(np.arange(61))
     assert vectors[:-1].sum(axis=1) == pytest.approx(1, abs=1e-5)
     assert not vectors[-1].any()
     assert vectors.min() >= 0

@@ -7,9 +7,9 @@ import likewise as lw
 from likewise.collection.pack import Memory
 from likewise.collection.snapshot import open_snapshot
 from likewise.errors import DamagedError, UsageError
-from likewise.like.store import halves_of
 from likewise.models.kinds import find_model
 from likewise.models.model import Weights
+from likewise.models.stored_vectors import vectors_of
 from likewise.models.user_vectors import UserVectors, UserVectorsConfig, unit
 from likewise.models.vector_sources import hashes
 from likewise.retrieve.question import of_doc
@@ -73,7 +73,10 @@ def directions(c):
     """The compact halves of documents by id."""
     docs = c.snapshot.live_docs()
     ids = c.snapshot.doc_ids(docs)
-    return {i: halves_of(c.snapshot).point(doc) for i, doc in zip(ids, docs.tolist(), strict=True)}
+    return {
+        i: vectors_of(c.snapshot).rows(np.array([doc]))[0]
+        for i, doc in zip(ids, docs.tolist(), strict=True)
+    }
 
 
 def test_true_vectors_help(fitted):
@@ -88,7 +91,7 @@ def test_true_vectors_help(fitted):
 
 def test_the_weight_is_by_trust_unless_it_is_given(fitted, tmp_path):
     model = fitted.models[fitted.models.default()]
-    assert halves_of(fitted.snapshot).weights == Weights(model.weight, 1.0, "trust")
+    assert vectors_of(fitted.snapshot).weights == Weights(model.weight, 1.0, "trust")
     assert 0 < model.weight < 1
     for method, weights in (
         ("halves", (model.weight, 1.0)),
@@ -100,7 +103,7 @@ def test_the_weight_is_by_trust_unless_it_is_given(fitted, tmp_path):
         assert (used.points, used.words) == weights
     c = lw.index(PLAIN, to=tmp_path / "c.lw", model=None)
     c.models.fit(UserVectorsConfig(weight=2.5), vectors=ROWS)
-    assert halves_of(c.snapshot).weights == Weights(2.5, 1.0, "fixed")
+    assert vectors_of(c.snapshot).weights == Weights(2.5, 1.0, "fixed")
     assert c.models[c.models.default()].weight == 2.5
 
 
@@ -156,7 +159,9 @@ def test_what_was_added_without_a_vector_is_what_its_words_predict(c):
     c.add([{"id": "copy", "text": PLAIN[3]["text"], "v": ROWS[4].tolist()}])
     model, doc = c.models[c.models.default()], c.snapshot.find_doc("copy")
     triples = model.transform(c.snapshot.term_counts(np.array([doc])))
-    np.testing.assert_allclose(halves_of(c.snapshot).point(doc), unit(triples.topics)[0], atol=0.02)
+    np.testing.assert_allclose(
+        vectors_of(c.snapshot).rows(np.array([doc]))[0], unit(triples.topics)[0], atol=0.02
+    )
     c.models.fit(vectors=dict(zip([*IDS[:120], "copy"], [*ROWS[:120], ROWS[4]], strict=True)))
     assert (c.models[c.models.default()].rows(["copy"]) != 0).any()
 

@@ -5,22 +5,17 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from likewise.models.kernel_rows import RowSearch, StoredRows
 from likewise.models.klsa import KLSA, fit_space
+from likewise.models.stored_vectors import StoredVectors
 from likewise.neighbours.int8 import Coded
-
-
-class Fixed:
-    """Rows that are as they are, without a collection."""
-
-    def __init__(self, pieces):
-        self.segments = [Coded(rows, np.ones(len(rows), np.float32)) for rows in pieces]
-        self.collection = self
-        self.bases = np.cumsum([0, *map(len, pieces)])
+from likewise.neighbours.vectors import VectorSearch
+from likewise.stages.masks import mask_of
 
 
 def search_of(pieces):
-    return RowSearch(Fixed(pieces), indexed=False)
+    """Search rows that are as they are, without a collection."""
+    segments = [Coded(rows, np.ones(len(rows), np.float32)) for rows in pieces]
+    return VectorSearch(segments, np.cumsum([0, *map(len, pieces)]))
 
 
 @given(
@@ -55,21 +50,23 @@ def test_the_nearest_are_those_of_all(sizes, n, seed, offset):
 
 
 def test_points_and_scores_are_sums_of_rows(kinds):
-    search = RowSearch(StoredRows(kinds, fit_space(kinds, KLSA(axes=12), threads=1)))
+    stored = StoredVectors(kinds, fit_space(kinds, KLSA(axes=12), threads=1))
+    search = stored.search
     docs = np.array([500, 3, 220, 7])
     weights = np.array([0.5, 2.0, 0.25, 1.0])
-    rows = search.stored.of(np.arange(600)).astype(np.float64)
-    point = search.point(docs, weights)
+    rows = search.rows(np.arange(600)).astype(np.float64)
+    point = stored.weighted_sum(docs, weights)
     np.testing.assert_allclose(point, weights @ rows[docs], rtol=1e-12)
     np.testing.assert_allclose(
         search.scores(point, np.arange(600)), rows @ point, rtol=1e-6, atol=1e-9
     )
-    found = search.nearest(point, 10)
-    everything = search.nearest(point, 0)
+    live = mask_of(kinds).segments
+    found = search.nearest(point, 10, live)
+    everything = search.nearest(point, 0, live)
     assert np.array_equal(found.docs, everything.docs[:10])
     assert np.array_equal(found.scores, everything.scores[:10])
     assert len(everything.docs) == kinds.n_docs
-    assert len(search.nearest(point, 10_000).docs) == kinds.n_docs
+    assert len(search.nearest(point, 10_000, live).docs) == kinds.n_docs
 
 
 class Proposing:
@@ -88,25 +85,26 @@ class Proposing:
 
 
 def test_an_index_only_proposes(kinds):
-    stored = StoredRows(kinds, fit_space(kinds, KLSA(axes=12), threads=1))
-    plain = RowSearch(stored, indexed=False)
-    finder = Proposing(stored.of(np.arange(200)))
-    stored.finders = [finder, None, None]
-    search = RowSearch(stored)
-    point = plain.point(np.array([17, 30]), np.array([1.0, 0.5]))
+    stored = StoredVectors(kinds, fit_space(kinds, KLSA(axes=12), threads=1))
+    plain = stored.search
+    finder = Proposing(stored.rows(np.arange(200)))
+    segments = [segment.dense for segment in stored.segments]
+    search = VectorSearch(segments, kinds.bases, [finder, None, None])
+    point = stored.weighted_sum(np.array([17, 30]), np.array([1.0, 0.5]))
     masks = [segment.live & (np.arange(segment.n_docs) % 2 == 0) for segment in kinds.segments]
     few = [segment.live & (np.arange(segment.n_docs) < 5) for segment in kinds.segments]
-    for allowed in (None, masks, few):
+    live = mask_of(kinds).segments
+    for allowed in (live, masks, few):
         one = plain.nearest(point, 20, masks=allowed)
         other = search.nearest(point, 20, masks=allowed)
         assert np.array_equal(one.docs, other.docs)
         assert np.array_equal(one.scores, other.scores)
         assert len(np.unique(other.docs)) == len(other.docs)
-        if allowed is not None:
+        if allowed is not live:
             assert np.concatenate(allowed)[other.docs].all()
     # A filter that leaves out what is nearest.
     far = np.concatenate([segment.live for segment in kinds.segments])
-    far[plain.nearest(point, 100).docs] = False
+    far[plain.nearest(point, 100, live).docs] = False
     masks = np.split(far, kinds.bases[1:-1])
     asked = [*finder.asked]
     assert np.array_equal(
@@ -116,7 +114,7 @@ def test_an_index_only_proposes(kinds):
     # More is asked of it where much is not allowed, and nothing where nearly all is not.
     assert len(finder.asked) == 2
     assert finder.asked[1] >= 2 * finder.asked[0] - 2
-    assert len(search.nearest(point, 0).docs) == kinds.n_docs
+    assert len(search.nearest(point, 0, live).docs) == kinds.n_docs
     assert len(finder.asked) == 2
 
 

@@ -17,10 +17,10 @@ from likewise.like.smooth import Smoothing, SmoothWith
 from likewise.models import gram as gram_kernels
 from likewise.models import user_kernels as given_kernels
 from likewise.models.gram import fit_gram
-from likewise.models.kernel_rows import RowSearch, StoredRows, open_rows, rows_of
 from likewise.models.kinds import find_model, store_model
 from likewise.models.klsa import KLSA
 from likewise.models.model import SMOOTH
+from likewise.models.stored_vectors import StoredVectors, vectors_of
 from likewise.models.user_kernels import fit_features
 from likewise.models.vector_sources import read_vectors
 from likewise.records import Document
@@ -76,10 +76,10 @@ def test_features_give_the_rows_of_their_matrix(make, draw, dense, features, axe
         assert not rows[7].any()
         assert np.array_equal(rows[8], rows[9])
         how = Smoothing(docs=5, by="score", scale="raw", candidates=0)
-        stored = StoredRows(collection, space, exact=True)
+        stored = StoredVectors(collection, space, exact=True)
         [[_, ranking, _]] = Pipeline(collection, BM25())("w3 w5")
         expected, *_ = dense.smoothed(ranking, u, how)
-        stage = BM25() >> SmoothWith(RowSearch(stored), how)
+        stage = BM25() >> SmoothWith(stored, how)
         [[_, found, _]] = Pipeline(collection, stage)("w3 w5")
         off = 1e-4 if field else 0.05
         np.testing.assert_allclose(
@@ -230,16 +230,16 @@ def test_given_rows_outlive_merges_and_later_documents_have_them_from_a_field(
     vectors = read_vectors(collection, "v" if field else features[:50])
     space = fit_features(collection, vectors, KLSA(axes=4), "own", field=field)
     collection = stored(collection, space)
-    before = open_rows(collection).of(np.arange(50))
+    before = vectors_of(collection, role=SMOOTH).rows(np.arange(50))
     now = grown(collection, texts[50:], fields[50:], ["d3"])
-    rows = open_rows(now)
-    assert (rows.space.name, rows.space.field) == ("own", field)
+    rows = vectors_of(now, role=SMOOTH)
+    assert (rows.model.name, rows.model.field) == ("own", field)
     assert len(now.artifacts("vectors")) == 1
     # What was kept of a document that is gone went with it.
-    assert len(rows.space.kept.keys) == (0 if field else len(space.kept.keys) - 1)
+    assert len(rows.model.kept.keys) == (0 if field else len(space.kept.keys) - 1)
     docs = now.find_docs([f"d{i}" for i in range(50) if i != 3])
-    np.testing.assert_allclose(rows.of(docs), np.delete(before, 3, axis=0), rtol=1e-6)
-    new = rows.of(now.find_docs([f"n{i}" for i in range(10)]))
+    np.testing.assert_allclose(rows.rows(docs), np.delete(before, 3, axis=0), rtol=1e-6)
+    new = rows.rows(now.find_docs([f"n{i}" for i in range(10)]))
     if field:
         expected = features[50:] @ space.basis / space.values
         np.testing.assert_allclose(new, expected, atol=np.abs(expected).max() / 100)
@@ -248,7 +248,7 @@ def test_given_rows_outlive_merges_and_later_documents_have_them_from_a_field(
     # Without a row, the score of a document is what it was.
     first = Pipeline(now, BM25())
     how = Smoothing(docs=1, share=0.4, scale="raw", by="score")
-    stage = first >> SmoothWith(RowSearch(rows), how)
+    stage = first >> SmoothWith(rows, how)
     [[_, ranked, _]] = first("n55 n5")
     [[_, found, _]] = stage("n55 n5")
     doc = now.find_doc("n5")
@@ -264,7 +264,7 @@ def test_a_given_model_is_loaded_as_it_was_saved(make, draw):
     collection = make(texts)
     space = fit_gram(collection, bag_kernel, KLSA(axes=4, seed=2), "own")
     collection = stored(collection, space)
-    loaded = open_rows(collection).space
+    loaded = vectors_of(collection, role=SMOOTH).model
     assert dict(loaded.settings) == dict(space.settings)
     assert loaded.settings["model"] == "klsa(kernel=gram,axes=4,seed=2)"
     assert loaded.settings["kernel"] == "gram"
@@ -273,11 +273,11 @@ def test_a_given_model_is_loaded_as_it_was_saved(make, draw):
     docs = np.arange(N)
     rows = space.document_rows(collection, docs)
     assert np.array_equal(loaded.document_rows(collection, docs), rows)
-    np.testing.assert_allclose(open_rows(collection).of(docs), rows, rtol=1e-6)
+    np.testing.assert_allclose(vectors_of(collection, role=SMOOTH).rows(docs), rows, rtol=1e-6)
     path = collection.path_of(find_model(collection, role=SMOOTH).pack.file)
     path.write_bytes(path.read_bytes()[:-8])
     with pytest.raises(DamagedError):
-        open_rows(open_snapshot(collection.folder))
+        vectors_of(open_snapshot(collection.folder), role=SMOOTH)
 
 
 @pytest.mark.parametrize(
@@ -341,12 +341,12 @@ def test_another_text_under_the_same_id_has_no_row(tmp_path):
     ]
     c = lw.index(documents, to=tmp_path / "c.lw", model=None)
     c.models.fit("klsa(axes=2)", gram=bag_kernel_of_words)
-    before = rows_of(c.snapshot, "klsa").stored.of(np.arange(3))
+    before = vectors_of(c.snapshot, "klsa", SMOOTH).rows(np.arange(3))
     assert before.any(axis=1).all()
     c.add([{"id": "1", "text": "chocolate cake"}], replace=True)
-    now = rows_of(c.snapshot, "klsa").stored
+    now = vectors_of(c.snapshot, "klsa", SMOOTH)
     [doc] = c.snapshot.find_docs(["1"])
-    assert not now.of(np.array([doc])).any()
+    assert not now.rows(np.array([doc])).any()
 
 
 def bag_kernel_of_words(a, b):

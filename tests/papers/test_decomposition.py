@@ -7,8 +7,8 @@ import pytest
 from likewise.errors import UsageError
 from likewise.evaluate.measures import evaluate
 from likewise.evaluate.trec import Qrels, Run
-from likewise.like.store import make_halves
 from likewise.models.fitting import FitJob, fit_model, read_config
+from likewise.models.stored_vectors import StoredVectors
 from likewise.models.topics import TopicModel
 from likewise_papers.bench import Bench
 from likewise_papers.data import Data
@@ -215,8 +215,8 @@ def test_links_count_one_way_or_both(ready):
 @pytest.mark.parametrize("kind", ["ddm(topics=4,sweeps=12)", "lsi(topics=4)"])
 def test_fewer_words_are_those_that_would_be_kept(ready, kind, words):
     model = fit_model(ready.snapshot, read_config(kind), FitJob(threads=1))
-    expected = make_halves(ready.snapshot, model, words=words).segments[0]
-    [all_words] = make_halves(ready.snapshot, model).segments
+    expected = StoredVectors(ready.snapshot, model, words=words).segments[0]
+    [all_words] = StoredVectors(ready.snapshot, model).segments
     for mine, theirs in zip(apart.cut(all_words, words)[2:5], expected[2:5], strict=True):
         assert np.array_equal(mine, theirs)
 

@@ -221,11 +221,11 @@ class Collection:
         """Write the k nearest neighbours of every document (`.parquet`, `.jsonl`); count lines."""
         from likewise.like.near import read_near
         from likewise.like.neighbour_graph import write_graph
-        from likewise.like.store import halves_of
+        from likewise.models.stored_vectors import vectors_of
 
         near = read_near(method)
         return write_graph(
-            halves_of(self.snapshot, near.model),
+            vectors_of(self.snapshot, near.model),
             to,
             k=k,
             near=near,
@@ -313,11 +313,11 @@ class Collection:
         What holds the state is let go of before anything is stored, so that it can be removed.
         """
         from likewise.evaluate.learn import learn_weights
-        from likewise.like.store import halves_of
         from likewise.like.view import View
         from likewise.models.model import Weights
+        from likewise.models.stored_vectors import vectors_of
 
-        halves = halves_of(self.snapshot, model)
+        halves = vectors_of(self.snapshot, model)
         now = halves.weights or Weights()
         learnt = learn_weights(View(halves), now, qrels, threads=os.cpu_count() or 1)
         return learnt, now.points, halves.model.name, halves.artifact.id if halves.artifact else ""

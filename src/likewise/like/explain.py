@@ -21,8 +21,6 @@ from likewise.like.passages import TermNumbers, TextWords
 from likewise.like.view import Asked
 from likewise.models.attribution import Attribution, EncodedDocument, Pairs, Shares, by_magnitude
 from likewise.models.surface_forms import readable_terms
-from likewise.models.topic_summary import relevant_rows
-from likewise.models.topics import TopicModel
 from likewise.records import Explanation, Part, Passage, Topic, WordShares, in_order
 from likewise.retrieve.question import Question
 
@@ -70,9 +68,8 @@ class Explainer:
     @cached_property
     def topics(self) -> list[Topic]:
         """The names of the model's topics."""
-        assert isinstance(self.model, TopicModel)
-        numbers = np.arange(self.model.width)
-        rows = relevant_rows(self.model, self.snapshot, numbers, n=_TOPIC_WORDS)
+        numbers, every = np.arange(self.model.width), np.ones(self.model.width)
+        rows = self.model.telling_rows(self.snapshot, every, numbers, _TOPIC_WORDS)
         known = np.asarray(self.model.vocabulary.terms)
         terms = [self.snapshot.terms(known[mine]) for mine in rows]
         readable = readable_terms(self.snapshot, [term for mine in terms for term in mine])

@@ -233,9 +233,10 @@ class Likeness:
     @cached_property
     def points(self) -> VectorSearch:
         """The search over compact halves; finders know these as they are stored only."""
+        if self.view.how is How.EVEN:
+            return self.view.halves.search
         parts = [Coded(lot.codes, lot.scales) for lot in self.view.lots]
-        finders = self.view.halves.finders if self.view.how is How.EVEN else [None] * len(parts)
-        return VectorSearch(parts, self.collection.bases, finders)
+        return VectorSearch(parts, self.collection.bases)
 
     def _best(self, segment: int, scores: Floats, n: int, mask: Bools | None) -> Ints:
         """Give the documents of a segment with the n best scores, and those as good."""

@@ -14,10 +14,10 @@ from likewise.compiled import Bools, Doubles, Ints
 from likewise.errors import UsageError
 from likewise.like.explain import Explainer, LikeQuery
 from likewise.like.likeness import Likeness
-from likewise.like.store import StoredHalves, halves_of
 from likewise.like.view import Asked, How, View, mix
 from likewise.models.attribution import EncodedDocument
 from likewise.models.model import Weights
+from likewise.models.stored_vectors import StoredVectors, vectors_of
 from likewise.records import Explanation, Query, Ranking
 from likewise.retrieve.question import AGAINST, Question, question_of
 from likewise.stages.masks import mask_of
@@ -42,7 +42,7 @@ class HalvesStage(Stage):
         return 0
 
     @abstractmethod
-    def ranker(self, halves: StoredHalves) -> HalvesRanker:
+    def ranker(self, halves: StoredVectors) -> HalvesRanker:
         """Make a ranker of stored halves."""
 
 
@@ -72,7 +72,7 @@ class ByHalves(HalvesStage):
         if self.again < 0:
             raise UsageError(f"method {self.notation}: again must be 0 or more, not {self.again}")
 
-    def ranker(self, halves: StoredHalves) -> HalvesRanker:
+    def ranker(self, halves: StoredVectors) -> HalvesRanker:
         """Make a ranker of stored halves."""
         chosen = halves.weights or Weights()
         beta = chosen.words if self.beta < 0 else self.beta
@@ -89,7 +89,7 @@ class TopicsOnly(HalvesStage):
     model: str = ""
     notation: ClassVar[str] = "topics"
 
-    def ranker(self, halves: StoredHalves) -> HalvesRanker:
+    def ranker(self, halves: StoredVectors) -> HalvesRanker:
         """Make a ranker of stored halves."""
         return HalvesRanker(Likeness(View(halves), Weights(1.0, 0.0)), candidates=CANDIDATES)
 
@@ -101,7 +101,7 @@ class WordsOnly(HalvesStage):
     model: str = ""
     notation: ClassVar[str] = "words"
 
-    def ranker(self, halves: StoredHalves) -> HalvesRanker:
+    def ranker(self, halves: StoredVectors) -> HalvesRanker:
         """Make a ranker of stored halves."""
         return HalvesRanker(Likeness(View(halves), Weights(0.0, 1.0)), candidates=0)
 
@@ -111,7 +111,7 @@ def rank_halves(how: HalvesStage, batch: Sequence[Result], context: Context) -> 
     snapshot = context.snapshot
     if not context.k:
         return [Result(result.query) for result in batch]
-    ranker = snapshot.memo(("like", how), lambda: how.ranker(halves_of(snapshot, how.model)))
+    ranker = snapshot.memo(("like", how), lambda: how.ranker(vectors_of(snapshot, how.model)))
 
     def one(result: Result) -> Result:
         context.check()

@@ -13,7 +13,7 @@ from likewise.collection.snapshot import Snapshot
 from likewise.compiled import Doubles, Floats, Ints
 from likewise.errors import UsageError
 from likewise.like.space import Space, open_space
-from likewise.like.store import halves_of
+from likewise.models.stored_vectors import vectors_of
 from likewise.records import Explanation, Query, explanation
 from likewise.retrieve.question import text_of
 from likewise.stages.stage import Context, Result, Stage, by_filter
@@ -133,5 +133,5 @@ def space_of(snapshot: Snapshot, how: Near) -> Space:
     """Give all documents as vectors of a model, ready to be searched; made once."""
     return snapshot.memo(
         ("space", how),
-        lambda: open_space(halves_of(snapshot, how.model), metric=how.metric, method=how.index),
+        lambda: open_space(vectors_of(snapshot, how.model), metric=how.metric, method=how.index),
     )

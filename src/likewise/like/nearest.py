@@ -10,12 +10,11 @@ from typing import Protocol
 import numpy as np
 
 from likewise.compiled import Bools, Floats, Ints
-from likewise.like.store import StoredHalves
+from likewise.models.stored_vectors import StoredVectors
 from likewise.neighbours.finder import gather
 from likewise.neighbours.index import Nearest, Neighbours, blocks, each
 from likewise.neighbours.kernels import keep_nearest, score_pairs
 from likewise.neighbours.metrics import Metric, absent, as_rows, embed
-from likewise.neighbours.vectors import VectorSearch
 
 # So many documents are decoded at a time, for so many queries at most.
 _DOCS_AT_ONCE = 1 << 13
@@ -85,14 +84,14 @@ class BuiltIndex:
         return inside
 
 
-class StoredVectors:
+class VectorNeighbours:
     """Vectors as they are stored: searched by inner products if the metric suits, else scanned.
 
     Candidates of the search are all that single precision cannot tell from the k nearest, so that
     distances, which are of single precision too, have the last word.
     """
 
-    def __init__(self, halves: StoredHalves, metric: Metric) -> None:
+    def __init__(self, halves: StoredVectors, metric: Metric) -> None:
         self._halves = halves
         self._collection = halves.collection
         self._metric = metric
@@ -114,7 +113,7 @@ class StoredVectors:
         def of(queries: Floats) -> Nearest:
             if every is not None:
                 return self._scored(queries, every, [np.arange(len(every))] * len(queries), k)
-            found = self._search.candidates_of_each(queries.astype(np.float64), k, masks)
+            found = self._halves.search.candidates_of_each(queries.astype(np.float64), k, masks)
             docs = np.unique(np.concatenate(found))
             return self._scored(queries, docs, [np.searchsorted(docs, one) for one in found], k)
 
@@ -168,11 +167,6 @@ class StoredVectors:
         return Nearest(np.append(docs, -1)[numbers], distances)
 
     @cached_property
-    def _search(self) -> VectorSearch:
-        parts = [part.points for part in self._halves.segments]
-        return VectorSearch(parts, self._collection.bases, self._halves.finders)
-
-    @cached_property
     def _placed(self) -> list[Bools | None]:
         """The documents of each segment that are not deleted and have a place (None: all)."""
         masks: list[Bools | None] = []
@@ -181,7 +175,7 @@ class StoredVectors:
             if segment.entry.deleted is not None:
                 mask &= segment.live
             if self._metric.rootless:
-                mask &= part.points.scales != 0
+                mask &= part.dense.scales != 0
             masks.append(None if mask.all() else mask)
         return masks
 

@@ -27,8 +27,8 @@ from likewise.errors import LikewiseError, MissingExtra, UsageError
 from likewise.like.near import Near
 from likewise.like.nearest import BuiltIndex
 from likewise.like.space import Space, open_space
-from likewise.like.store import StoredHalves
 from likewise.models.kinds import find_model
+from likewise.models.stored_vectors import StoredVectors
 from likewise.neighbours.choose import Auto
 from likewise.neighbours.index import read_method
 from likewise.neighbours.store import open_neighbours
@@ -45,7 +45,7 @@ class _Table(Protocol):
 
 
 def write_graph(
-    halves: StoredHalves,
+    halves: StoredVectors,
     to: str | os.PathLike[str],
     *,
     k: int = 10,
@@ -83,7 +83,7 @@ def write_graph(
     return n
 
 
-def _space(halves: StoredHalves, work: Path, near: Near, k: int, seed: int) -> Space:
+def _space(halves: StoredVectors, work: Path, near: Near, k: int, seed: int) -> Space:
     """Open the space, with the index that an earlier attempt at the same work built, if it did."""
     collection, model = halves.collection, halves.model
     about = orjson.dumps(

@@ -23,7 +23,8 @@ import numpy as np
 from likewise import notation
 from likewise.compiled import Bools, Doubles, Ints
 from likewise.errors import UsageError
-from likewise.models.kernel_rows import RowSearch, rows_of
+from likewise.models.model import SMOOTH
+from likewise.models.stored_vectors import StoredVectors, vectors_of
 from likewise.records import Explanation, Part, Ranking, explanation
 from likewise.retrieve.question import docs_in_hand
 from likewise.stages.masks import Mask
@@ -78,14 +79,14 @@ class Smoothing(Stage):
         """Smooth each ranking."""
         if not context.k:
             return [Result(result.query) for result in batch]
-        rows = rows_of(context.snapshot, self.model)
+        rows = vectors_of(context.snapshot, self.model, SMOOTH)
         return context.map(lambda result: self.smooth(result, rows, context), batch)
 
     def depth(self, k: int, *, log: bool) -> int:
         """Deep enough for the floor of logarithms, and for the best by both parts."""
         return 0 if k == 0 else max(k, FLOOR_DEPTH if log else DEPTH)
 
-    def smooth(self, result: Result, rows: RowSearch, context: Context) -> Result:
+    def smooth(self, result: Result, rows: StoredVectors, context: Context) -> Result:
         """Smooth a ranking by the rows of documents."""
         context.check()
         query, ranking, scorer = result
@@ -116,7 +117,7 @@ def read_smoothing(how: str | Smoothing) -> Smoothing:
 class SmoothWith(Stage):
     """Smooth by rows that need not be stored with the collection."""
 
-    rows: RowSearch
+    rows: StoredVectors
     how: Smoothing = Smoothing()
     log: ClassVar[bool] = False
 
@@ -148,7 +149,7 @@ class Spread:
         how: Smoothing,
         ranking: Ranking,
         before: Scorer | None,
-        rows: RowSearch,
+        rows: StoredVectors,
         k: int,
         mask: Mask,
     ) -> None:
@@ -167,12 +168,13 @@ class Spread:
         if how.by == "rank":
             self.weights = self.weights[0] / np.arange(1, n + 1)
         self.first = ranking.docs[:n]
-        self.point = rows.point(self.first, self.weights)
+        self.point = rows.weighted_sum(self.first, self.weights)
         self.docs = np.sort(ranking.docs)
         if how.share:
             n = max(how.candidates, k) if how.candidates else 0
-            self.docs = np.union1d(self.docs, rows.nearest(self.point, n, masks=mask.segments).docs)
-        self._like = rows.scores(self.point, self.docs)
+            near = rows.search.nearest(self.point, n, mask.segments)
+            self.docs = np.union1d(self.docs, near.docs)
+        self._like = rows.search.scores(self.point, self.docs)
         self.top = float(scores.max()) - self.floor
         self.most = float(self._like.max(initial=0.0))
 
@@ -191,7 +193,7 @@ class Spread:
         return self._scored(docs, self._before(docs))
 
     def _scored(self, docs: Ints, before: Doubles) -> Doubles:
-        like = self.rows.scores(self.point, docs)
+        like = self.rows.search.scores(self.point, docs)
         scores = self._mixed(before, like)
         known = (before > self.floor) | (like != 0) | np.isin(docs, self.ranking.docs)
         scores[~known] = -np.inf
@@ -200,8 +202,8 @@ class Spread:
     def explain(self, docs: Ints) -> list[Explanation]:
         """Split scores by what the stage before gave, and by the documents that are like them."""
         share, kept = self._shares
-        rows = self.rows.stored.of(docs).astype(np.float64)
-        like = self.rows.stored.of(self.first).astype(np.float64) @ rows.T
+        rows = self.rows.rows(docs).astype(np.float64)
+        like = self.rows.rows(self.first).astype(np.float64) @ rows.T
         given = (like * (self.weights * share)[:, None]).T.tolist()
         names = self.rows.collection.doc_ids(self.first)
         # Scores are taken of explanations: what was not ranked is not to be searched for.

@@ -14,10 +14,10 @@ from likewise.collection.snapshot import Snapshot
 from likewise.collection.text_counts import counts_of
 from likewise.compiled import Bools, Doubles, Floats, Ints
 from likewise.errors import UsageError
-from likewise.like.nearest import BuiltIndex, NearestDocs, StoredVectors
-from likewise.like.store import StoredHalves
-from likewise.models.document_vectors import as_halves
+from likewise.like.nearest import BuiltIndex, NearestDocs, VectorNeighbours
+from likewise.models.document_vectors import document_vectors
 from likewise.models.model import Model
+from likewise.models.stored_vectors import StoredVectors
 from likewise.neighbours.choose import Auto
 from likewise.neighbours.finder import Method
 from likewise.neighbours.index import Nearest, build_neighbours, read_method
@@ -31,7 +31,7 @@ from likewise.stages.masks import mask_of
 class Space:
     """Documents as vectors of a model, and what finds those that are near by a metric."""
 
-    halves: StoredHalves
+    halves: StoredVectors
     metric: Metric
     finder: NearestDocs
 
@@ -54,8 +54,8 @@ class Space:
     def _text_vector(self, text: str) -> Floats:
         counts, _ = counts_of(self.collection, text)
         triples = self.model.transform(counts, words=0)
-        kept = as_halves(triples, self.model.compact(counts, triples))
-        return self.model.coordinates(decode(kept.points), kept.shares)
+        kept = document_vectors(triples, self.model.compact(counts, triples))
+        return self.model.coordinates(decode(kept.dense), kept.shares)
 
     def rank(
         self,
@@ -130,7 +130,7 @@ class Space:
 
 
 def open_space(
-    halves: StoredHalves, *, metric: str = "", method: str | Method = "auto", seed: int = 0
+    halves: StoredVectors, *, metric: str = "", method: str | Method = "auto", seed: int = 0
 ) -> Space:
     """Take documents as vectors; `metric` "" is the one that suits the model.
 
@@ -140,7 +140,7 @@ def open_space(
     chosen = read_metric(metric or halves.model.metric)
     config = read_method(method) if isinstance(method, str) else method
     if config == Auto():
-        return Space(halves, chosen, StoredVectors(halves, chosen))
+        return Space(halves, chosen, VectorNeighbours(halves, chosen))
     docs = halves.collection.live_docs()
     with _checking(halves, chosen):
         vectors = halves.coordinates(docs)
@@ -149,7 +149,7 @@ def open_space(
 
 
 @contextmanager
-def _checking(halves: StoredHalves, metric: Metric) -> Iterator[None]:
+def _checking(halves: StoredVectors, metric: Metric) -> Iterator[None]:
     """Check the collection where stored vectors are not what suits their model's metric.
 
     What was stored was altered then, and a check says where.

@@ -12,8 +12,8 @@ import numpy as np
 from likewise.collection.records import TermCounts
 from likewise.compiled import Doubles, Floats, Ints, Offsets, kernel
 from likewise.like.kernels import Rows, Words
-from likewise.like.store import StoredHalves
-from likewise.models.document_vectors import Halves
+from likewise.models.document_vectors import DocumentVectors
+from likewise.models.stored_vectors import StoredVectors
 from likewise.models.triple import Triples
 
 
@@ -48,7 +48,7 @@ class Lot(NamedTuple):
 class View:
     """The halves of a collection, compared in one way."""
 
-    def __init__(self, halves: StoredHalves, how: How = How.EVEN) -> None:
+    def __init__(self, halves: StoredVectors, how: How = How.EVEN) -> None:
         self.halves = halves
         self.how = how
         self.model = halves.model
@@ -86,17 +86,18 @@ class View:
         self, counts: TermCounts, triples: Triples, doc: int, vector: Floats | None
     ) -> Floats:
         if self.model.has_own_vectors and vector is None and doc >= 0:
-            return self.halves.point(doc)
+            row: Floats = self.halves.rows(np.array([doc]))[0]
+            return row
         return self.model.query_vector(counts, triples, vector)
 
-    def _lot(self, i: int, halves: Halves) -> Lot:
+    def _lot(self, i: int, halves: DocumentVectors) -> Lot:
         codes, scales, word_scales = self.scaled(i, halves)
         words = (halves.bounds, halves.terms, halves.weights, word_scales.astype(np.float32))
         return Lot(codes, np.ascontiguousarray(scales, np.float32), words)
 
-    def scaled(self, i: int, halves: Halves) -> tuple[Rows, Floats, Floats]:
+    def scaled(self, i: int, halves: DocumentVectors) -> tuple[Rows, Floats, Floats]:
         """Give the compact halves of a segment with their scales, and the scales of own words."""
-        scales, word_scales = halves.points.scales, halves.word_scales
+        scales, word_scales = halves.dense.scales, halves.word_scales
         if self.topical:
             norms = np.empty(halves.n_docs, np.float32)
             word_norms(halves.bounds, halves.weights, norms)
@@ -104,7 +105,7 @@ class View:
         if self.how is How.SHARES:
             roots = np.sqrt(halves.shares)
             scales, word_scales = scales * roots[:, 0], word_scales * roots[:, 1]
-        return halves.points.codes, scales, word_scales
+        return halves.dense.codes, scales, word_scales
 
 
 def mix(like: Sequence[Asked], unlike: Sequence[Asked], *, against: float) -> Asked:

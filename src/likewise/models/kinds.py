@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import TYPE_CHECKING, Any
 
 from numpy.typing import NDArray
 
@@ -13,7 +13,7 @@ from likewise import registry
 from likewise.collection.files import storage_errors
 from likewise.collection.job import Job
 from likewise.collection.manifest import Artifact, Manifest
-from likewise.collection.pack import Arrays, Output, Stream, require
+from likewise.collection.pack import Arrays, Output, Stream
 from likewise.collection.snapshot import Snapshot
 from likewise.collection.writer import Writer
 from likewise.compiled import Ints
@@ -22,22 +22,17 @@ from likewise.derived.kind import Inputs, Kind, Progress, Scope
 from likewise.derived.store import derived_of
 from likewise.errors import FormatError, UsageError
 from likewise.models.document_vectors import (
-    Halves,
+    DocumentVectors,
     from_arrays,
     take,
     to_arrays,
 )
 from likewise.models.model import LIKE, SMOOTH, Model
-from likewise.neighbours.int8 import Coded
 from likewise.neighbours.vector_finders import FEWEST_FOUND, VectorFinder, read_vector_finder
 from likewise.records import Document
 
 if TYPE_CHECKING:
-    from likewise.models.subspace import Subspace
-    from likewise.models.topics import TopicModel
-    from likewise.models.user_vectors import UserVectors
-
-AnyModel: TypeAlias = "TopicModel | Subspace | UserVectors"
+    pass
 
 # How artifacts that a name may belong to are called.
 _CALLED = {LIKE: "a model of documents", SMOOTH: "a kernel model", "graph": "a graph of terms"}
@@ -81,15 +76,12 @@ class VectorsKind(Kind):
         docs, threads = inputs.docs(), inputs.threads
         encode_documents(model, inputs.snapshot, docs, out, words, threads, inputs.progress)
 
-    def load(self, arrays: Arrays, about: Mapping[str, Any], inputs: Inputs) -> Halves | Coded:
-        """Give vectors and own words, or vectors alone."""
+    def load(self, arrays: Arrays, about: Mapping[str, Any], inputs: Inputs) -> DocumentVectors:
+        """Give vectors and specific words, or vectors alone."""
         model: Model = inputs.derived.root("model", inputs.name)
-        width, n_docs = model.layout["codes"][1], inputs.snapshot.segments[inputs.segment].n_docs
+        n_docs = inputs.snapshot.segments[inputs.segment].n_docs
         what = f"{inputs.snapshot.folder}: vectors of {inputs.name}"
-        if "words.sizes" in model.layout:
-            return from_arrays(arrays, n_docs, width, what)
-        require(arrays, what, codes=(n_docs, width), scales=(n_docs,))
-        return Coded(arrays["codes"], arrays["scales"])
+        return from_arrays(arrays, n_docs, model.layout, what)
 
     def join(
         self, parts: Sequence[Arrays], rows: Sequence[Ints], inputs: Inputs, out: Output
@@ -115,7 +107,7 @@ class FinderKind(Kind):
     def compute(self, inputs: Inputs, out: Output) -> bool:
         """Build an index, if the package that it needs is there."""
         method = read_vector_finder(inputs.derived.root("model", inputs.name).finder)
-        finder = method.build(coded_of(inputs.needed("vectors")))
+        finder = method.build(inputs.needed("vectors").dense)
         if finder is not None:
             finder.save(out)
         return finder is not None
@@ -123,7 +115,7 @@ class FinderKind(Kind):
     def load(self, arrays: Arrays, about: Mapping[str, Any], inputs: Inputs) -> VectorFinder | None:
         """Map an index; None where the package that it needs is not there."""
         method = read_vector_finder(inputs.derived.root("model", inputs.name).finder)
-        return method.load(arrays, coded_of(inputs.needed("vectors")))
+        return method.load(arrays, inputs.needed("vectors").dense)
 
     def due(self, inputs: Inputs, *, adding: bool) -> bool:
         """Tell whether a segment is large; an addition does not wait for an index."""
@@ -169,13 +161,8 @@ def _taking(part: Arrays, model: Model) -> Callable[[Ints], dict[str, NDArray[An
     """Give what takes rows of stored vectors, as they are stored."""
     if "words.sizes" not in model.layout:
         return lambda rows: {name: part[name][rows] for name in model.layout}
-    halves = from_arrays(part, len(part["scales"]), model.layout["codes"][1], "a part")
-    return lambda rows: to_arrays(take(halves, rows))
-
-
-def coded_of(vectors: Halves | Coded) -> Coded:
-    """Give the vectors of what is stored of documents."""
-    return vectors.points if isinstance(vectors, Halves) else vectors
+    vectors = from_arrays(part, len(part["scales"]), model.layout, "a part")
+    return lambda rows: to_arrays(take(vectors, rows))
 
 
 def stored_words(n_docs: int) -> int:

@@ -150,6 +150,10 @@ class Model(ABC):
         row: Floats = self.compact(counts, triples)[0]
         return row
 
+    def document_rows(self, collection: Snapshot, docs: Ints) -> Floats:
+        """Give the rows of documents by a kernel, before they are rounded."""
+        self._refuse("has no rows of a kernel")
+
     def coordinates(self, vectors: Floats, shares: Floats) -> Floats:
         """Give vectors as they are stored, with their shares, as the model has documents."""
         self._smooths("and has no space to find neighbours in")
@@ -159,6 +163,29 @@ class Model(ABC):
     @property
     def word_weights(self) -> NDArray[np.float32]:
         """What words weigh in topics, or on axes: a row for each word of the vocabulary."""
+        self._refuse("has no topics")
+
+    @property
+    def n_terms(self) -> int:
+        """How many terms it knows."""
+        return len(self.vocabulary)
+
+    @property
+    def word_model(self) -> Model:
+        """What says of words how far they are topical: itself, unless words do not make vectors."""
+        return self
+
+    def routes(self, counts: TermCounts, triples: Triples) -> tuple[Doubles, Ints]:
+        """Give for each word of documents how far it is topical, its own, background; its topic."""
+        self._refuse("says nothing of single words")
+
+    def telling_rows(
+        self, collection: Snapshot, weights: Doubles, numbers: Ints, n: int
+    ) -> list[Ints]:
+        """Find the vocabulary rows of the n words that tell most of topics, by their weights.
+
+        The words of an axis are those of the pole on whose side the document stands.
+        """
         self._refuse("has no topics")
 
     @property

@@ -36,7 +36,7 @@ from likewise.models.attribution import (
     weights_by_place,
 )
 from likewise.models.bags import Vocabulary
-from likewise.models.document_vectors import as_halves, layout_of, to_arrays
+from likewise.models.document_vectors import document_vectors, layout_of, to_arrays
 from likewise.models.lanczos import Plan, Watch, Weighted, principal_axes
 from likewise.models.model import LIKE, Model
 from likewise.models.split_half import power_of_idf, unrecognised
@@ -164,7 +164,7 @@ class Subspace(Model):
     ) -> dict[str, NDArray[Any]]:
         """Give what is stored of documents to compare them: vectors, and so many own words."""
         triples = self.transform(collection.term_counts(docs), words=words, threads=threads)
-        return to_arrays(as_halves(triples, triples.topics))
+        return to_arrays(document_vectors(triples, triples.topics))
 
     def coordinates(self, vectors: Floats, shares: Floats) -> Floats:
         """Give vectors as they are stored, with their shares, as projections."""
@@ -262,6 +262,17 @@ class Subspace(Model):
         made = WordSum(bounds, terms, weighed.astype(np.float64), vectors)
         factors = lengths / or_one(np.linalg.norm(made.totals, axis=1))
         return made._replace(weights=made.weights * factors[owners_of(bounds)])
+
+    def telling_rows(
+        self, collection: Snapshot, weights: Doubles, numbers: Ints, n: int
+    ) -> list[Ints]:
+        """Find the vocabulary rows of the n weightiest words of poles of axes."""
+        from likewise.models.topic_summary import top_rows
+
+        return [
+            top_rows(self, np.array([k]), n=n, sign=-1 if weights[k] < 0 else 1)[0]
+            for k in numbers.tolist()
+        ]
 
     def routes(self, counts: TermCounts, triples: Triples) -> tuple[Doubles, Ints]:
         """Give for each word of documents how far it is topical, its own, background; its topic.

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from enum import StrEnum
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
@@ -14,18 +14,13 @@ from likewise.collection.snapshot import Snapshot
 from likewise.collection.text_counts import counts_of
 from likewise.compiled import Doubles
 from likewise.errors import UsageError
+from likewise.models.model import Model
 from likewise.models.surface_forms import readable_terms, surface_words
-from likewise.models.topic_summary import Word, relevant_rows, top_rows
-from likewise.models.topics import TopicModel
+from likewise.models.topic_summary import Word
 from likewise.models.triple import OWN_WORDS, Triples
-from likewise.models.user_vectors import UserVectors
 from likewise.show.text import harmless
 from likewise.text.analysis import Analyzer
 from likewise.text.tokens import tokens_of
-
-if TYPE_CHECKING:
-    from likewise.models.kinds import AnyModel
-    from likewise.models.subspace import Subspace
 
 _TOPIC_WORDS = 6
 _MOST_TOPICS = 6
@@ -103,26 +98,23 @@ class Decomposition:
 
 
 def decompose_text(
-    model: AnyModel, collection: Snapshot, text: str, *, words: int = OWN_WORDS, title: str = ""
+    model: Model, collection: Snapshot, text: str, *, words: int = OWN_WORDS, title: str = ""
 ) -> Decomposition:
     """Take a text apart, of the collection or not, down to each word; it may have a title.
 
     Of vectors from elsewhere, topical is what a vector can know of a word; they have no topics.
     """
-    if isinstance(model, UserVectors):
-        # A word's number would be that of an axis, which nobody named.
-        made = decompose_text(model.axes, collection, text, words=words, title=title)
-        return replace(made, model=model.name, topics=())
     counts, names = counts_of(collection, text, title=title)
     if not names:
         raise UsageError(
             "the text holds no word to decompose: after stop words and analysis nothing is left"
         )
-    triples = model.transform(counts, words=len(counts.terms))
-    routes = dict(zip(names.values(), word_routes(model, counts, triples), strict=True))
+    by_words = model.word_model
+    triples = by_words.transform(counts, words=len(counts.terms))
+    routes = dict(zip(names.values(), word_routes(by_words, counts, triples), strict=True))
     surfaces = surface_words([text], collection.analyzer)
     shares = triples.shares[0].tolist()
-    weights = triples.weights if isinstance(model, TopicModel) else np.square(triples.weights)
+    weights = triples.weights if by_words.distributions else np.square(triples.weights)
     own = [
         Word(names[number], surfaces.get(names[number], names[number]), weight)
         for number, weight, signed in zip(
@@ -133,7 +125,8 @@ def decompose_text(
     return Decomposition(
         model=model.name,
         shares=(shares[0], shares[1], shares[2]),
-        topics=_topic_parts(model, collection, triples),
+        # A word's number would be that of an axis, which nobody named.
+        topics=() if model.has_own_vectors else _topic_parts(model, collection, triples),
         own=tuple(own[:words]),
         routes=routes,
         counts=dict(zip(names.values(), counts.counts.tolist(), strict=True)),
@@ -141,7 +134,7 @@ def decompose_text(
     )
 
 
-def word_routes(model: TopicModel | Subspace, counts: TermCounts, triples: Triples) -> list[Route]:
+def word_routes(model: Model, counts: TermCounts, triples: Triples) -> list[Route]:
     """Give the routes of each term of one document; `triples` has all of its own words."""
     found, numbers = model.routes(counts, triples)
     return [
@@ -150,25 +143,17 @@ def word_routes(model: TopicModel | Subspace, counts: TermCounts, triples: Tripl
     ]
 
 
-def _topic_parts(
-    model: TopicModel | Subspace, collection: Snapshot, triples: Triples
-) -> tuple[TopicPart, ...]:
+def _topic_parts(model: Model, collection: Snapshot, triples: Triples) -> tuple[TopicPart, ...]:
     topics = triples.topics[0].astype(np.float64)
-    weights = topics if isinstance(model, TopicModel) else np.square(topics)
+    weights = topics if model.distributions else np.square(topics)
     parts: Doubles = float(triples.shares[0, 0]) * weights / max(weights.sum(), 1e-12)
     order = np.argsort(-parts, kind="stable")[:_MOST_TOPICS]
     chosen = order[parts[order] >= _LEAST_SHARE]
     chosen = chosen if len(chosen) else order[:1]
-    if isinstance(model, TopicModel):
-        rows = relevant_rows(model, collection, chosen, n=_TOPIC_WORDS)
-    else:
-        rows = [
-            top_rows(model, np.array([k]), n=_TOPIC_WORDS, sign=-1 if topics[k] < 0 else 1)[0]
-            for k in chosen.tolist()
-        ]
+    rows = model.telling_rows(collection, topics, chosen, _TOPIC_WORDS)
     terms = [collection.terms(np.asarray(model.vocabulary.terms)[its]) for its in rows]
     readable = readable_terms(collection, [term for its in terms for term in its])
-    labels: Sequence[str] = getattr(model, "labels", ())
+    labels = model.labels
     return tuple(
         TopicPart(
             k, labels[k] if labels else "", float(parts[k]), tuple(readable[term] for term in its)

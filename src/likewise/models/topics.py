@@ -31,7 +31,7 @@ from likewise.models.attribution import (
     weights_by_place,
 )
 from likewise.models.bags import Vocabulary, counts_in
-from likewise.models.document_vectors import as_halves, layout_of, to_arrays
+from likewise.models.document_vectors import document_vectors, layout_of, to_arrays
 from likewise.models.gibbs import padded
 from likewise.models.heldout import perplexity, split
 from likewise.models.model import Model
@@ -126,7 +126,7 @@ class TopicModel(Model):
         """Give what is stored of documents to compare them: vectors, and so many own words."""
         counts = collection.term_counts(docs)
         triples = self.transform(counts, words=words, threads=threads)
-        return to_arrays(as_halves(triples, self.compact(counts, triples)))
+        return to_arrays(document_vectors(triples, self.compact(counts, triples)))
 
     def coordinates(self, vectors: Floats, shares: Floats) -> Floats:
         """Give vectors as they are stored as shares of topics."""
@@ -253,6 +253,14 @@ class TopicModel(Model):
         )
         by_topic *= (counts.counts * topical)[:, None] / or_one(by_topic.sum(axis=1, keepdims=True))
         return np.asarray(by_topic / or_one(sums_of(by_topic, counts.bounds))[docs])
+
+    def telling_rows(
+        self, collection: Snapshot, weights: Doubles, numbers: Ints, n: int
+    ) -> list[Ints]:
+        """Find the vocabulary rows of the n most relevant words of topics."""
+        from likewise.models.topic_summary import relevant_rows
+
+        return relevant_rows(self, collection, numbers, n=n)
 
     def routes(self, counts: TermCounts, triples: Triples) -> tuple[Doubles, Ints]:
         """Give for each word of documents how far it is topical, its own, background; its topic.

@@ -68,6 +68,11 @@ class UserKernelRows(Model):
         self._refuse("is by a kernel that the user gave, and knows no words")
 
     @property
+    def n_terms(self) -> int:
+        """None: rows are of what the user gave."""
+        return 0
+
+    @property
     def width(self) -> int:
         """How many axes there are."""
         return len(self.values)

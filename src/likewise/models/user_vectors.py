@@ -24,7 +24,7 @@ from likewise.collection.snapshot import Snapshot
 from likewise.compiled import Floats, Ints, fast_kernel
 from likewise.errors import UsageError
 from likewise.models.bags import Vocabulary
-from likewise.models.document_vectors import as_halves, layout_of, to_arrays
+from likewise.models.document_vectors import document_vectors, layout_of, to_arrays
 from likewise.models.lanczos import Watch, Weighted, overlap, slabs, times
 from likewise.models.model import LIKE, Model, Weights
 from likewise.models.ridge import STRIP, Matrix, Pairs, choose_ridge, cosines, regress
@@ -195,7 +195,9 @@ class UserVectors(Model):
     ) -> dict[str, NDArray[Any]]:
         """Give what is stored of documents to compare them: vectors, and so many own words."""
         triples = self.transform(collection.term_counts(docs), words=words, threads=threads)
-        return to_arrays(as_halves(triples, self.blended(self.placed(collection, docs), triples)))
+        return to_arrays(
+            document_vectors(triples, self.blended(self.placed(collection, docs), triples))
+        )
 
     def coordinates(self, vectors: Floats, shares: Floats) -> Floats:
         """Give vectors as they are stored: these are directions."""
@@ -249,6 +251,11 @@ class UserVectors(Model):
             )
         blended: Floats = self.with_vectors(vector[None, :], triples)[0]
         return blended
+
+    @property
+    def word_model(self) -> Model:
+        """The axes that its words are decomposed by."""
+        return self.axes
 
     @property
     def word_weights(self) -> NDArray[np.float32]:

@@ -11,10 +11,10 @@ from likewise.compiled import Doubles, Floats
 from likewise.like.kernels import Rows
 from likewise.like.likeness import Likeness
 from likewise.like.methods import CANDIDATES, HalvesRanker, HalvesStage, check_candidates
-from likewise.like.store import StoredHalves
 from likewise.like.view import How, View
-from likewise.models.document_vectors import Halves
+from likewise.models.document_vectors import DocumentVectors
 from likewise.models.model import Weights
+from likewise.models.stored_vectors import StoredVectors
 from likewise.models.triple import Triples
 from likewise.neighbours.int8 import decode
 
@@ -30,7 +30,7 @@ class Published(HalvesStage):
     def __post_init__(self) -> None:
         check_candidates(self.notation, self.candidates)
 
-    def ranker(self, halves: StoredHalves) -> HalvesRanker:
+    def ranker(self, halves: StoredVectors) -> HalvesRanker:
         """Make a ranker of stored halves."""
         return HalvesRanker(Likeness(PublishedView(halves), Weights()), candidates=self.candidates)
 
@@ -41,7 +41,7 @@ class PublishedView(View):
     Of a space, projection and residual as they are (Eq. 2): each as long as the root of its share.
     """
 
-    def __init__(self, halves: StoredHalves) -> None:
+    def __init__(self, halves: StoredVectors) -> None:
         super().__init__(halves, How.SHARES)
 
     def weigh(self, point: Doubles, triples: Triples) -> tuple[Doubles, Doubles]:
@@ -52,19 +52,19 @@ class PublishedView(View):
         topics, weights = triples.topics[0].astype(np.float64), triples.weights.astype(np.float64)
         return topics * shares[0], weights * shares[1]
 
-    def scaled(self, i: int, halves: Halves) -> tuple[Rows, Floats, Floats]:
+    def scaled(self, i: int, halves: DocumentVectors) -> tuple[Rows, Floats, Floats]:
         """Give the topics of a segment with their scales, and the scales of own words."""
         if not self.topical:
             return super().scaled(i, halves)
         word_scales = halves.word_scales * halves.shares[:, 1]
         return self._topics(i, halves), halves.shares[:, 0].copy(), word_scales
 
-    def _topics(self, i: int, halves: Halves) -> Floats:
+    def _topics(self, i: int, halves: DocumentVectors) -> Floats:
         """Give topics with their prior: what `without_prior` took away is known."""
         alpha = self.model.topics("to compare as published").priors.alpha
         lengths = np.asarray(self.halves.collection.segments[i].lengths, np.float64)
         n_words = lengths * halves.shares[:, 0]
-        mine = np.square(decode(halves.points), dtype=np.float64) * n_words[:, None]
+        mine = np.square(decode(halves.dense), dtype=np.float64) * n_words[:, None]
         rows: Floats = ((mine + alpha) / (n_words + alpha.sum())[:, None]).astype(np.float32)
-        rows[halves.points.scales == 0] = 0
+        rows[halves.dense.scales == 0] = 0
         return rows

@@ -17,9 +17,9 @@ from likewise.collection.snapshot import Snapshot
 from likewise.compiled import Bools, Doubles, Ints
 from likewise.errors import UsageError
 from likewise.like.likeness import Likeness
-from likewise.like.store import halves_of
 from likewise.like.view import Asked, View
 from likewise.models.model import Weights
+from likewise.models.stored_vectors import vectors_of
 from likewise.records import Part
 from likewise.retrieve.documents import (
     ByExample,
@@ -97,7 +97,7 @@ def top_n(collection: Snapshot, config: TopN = TopN()) -> Whole:
 
 def top_n_topics(collection: Snapshot, config: TopNTopics) -> TopNTopicsRanker:
     """Rank by the best words mixed with the topics of a stored model."""
-    topics = Likeness(View(halves_of(collection, config.model)), Weights(1.0, 0.0))
+    topics = Likeness(View(vectors_of(collection, config.model)), Weights(1.0, 0.0))
     return collection.memo(("like", config), lambda: TopNTopicsRanker(collection, config, topics))
 
 

@@ -17,9 +17,9 @@ from likewise.collection.writer import Writer
 from likewise.engine.pipeline import Pipeline
 from likewise.errors import UsageError
 from likewise.like.likeness import Likeness
-from likewise.like.store import open_halves
 from likewise.like.view import View
 from likewise.models.model import Weights
+from likewise.models.stored_vectors import vectors_of
 from likewise.records import Document, Query, QueryDocument
 from likewise.retrieve.documents import Whole, words_of
 from likewise.retrieve.models import BM25, TFIDF, JelinekMercer, QueryLikelihood
@@ -275,7 +275,7 @@ def test_configurations_are_written_as_they_are_read():
 
 @pytest.fixture
 def likeness(themes):
-    halves = open_halves(themes.snapshot, "lda")
+    halves = vectors_of(themes.snapshot, "lda")
     return Likeness(View(halves), Weights(points=0.3, words=2.0))
 
 

@@ -14,9 +14,8 @@ from likewise.errors import UsageError
 if TYPE_CHECKING:
     from likewise.models.bags import Sample
     from likewise.models.fitting import Config
-    from likewise.models.kernel_rows import AnySpace
-    from likewise.models.kinds import AnyModel
     from likewise.models.klsa import KLSA
+    from likewise.models.model import Model
 
 _MANUAL = """\
 models (options in brackets, as in --model "ddm(topics=100,sweeps=50)"):
@@ -228,7 +227,7 @@ class _Sweeps:
     done: int = 0
 
 
-def _report(options: argparse.Namespace, model: AnyModel, name: str, seconds: float) -> None:
+def _report(options: argparse.Namespace, model: Model, name: str, seconds: float) -> None:
     values: dict[str, Any] = {
         "folder": str(options.collection),
         "name": name,
@@ -255,18 +254,17 @@ def _report(options: argparse.Namespace, model: AnyModel, name: str, seconds: fl
 
 
 def _report_kernel(
-    options: argparse.Namespace, space: AnySpace, documents: int, seconds: float
+    options: argparse.Namespace, space: Model, documents: int, seconds: float
 ) -> None:
     # A byte a coordinate, and a scale.
     row_bytes = space.width + 4
-    vocabulary = getattr(space, "vocabulary", None)
     values: dict[str, Any] = {
         "folder": str(options.collection),
         "name": space.name,
         "kind": space.kind,
         "settings": dict(space.settings),
         "axes": space.width,
-        "terms": None if vocabulary is None else len(vocabulary),
+        "terms": space.n_terms or None,
         "documents": documents,
         "bytes_each": row_bytes,
         "seconds": round(seconds, 2),
@@ -275,7 +273,7 @@ def _report_kernel(
     if options.json:
         print_json(values)
         return
-    over = "" if vocabulary is None else f"over {len(vocabulary):,} terms "
+    over = f"over {space.n_terms:,} terms " if space.n_terms else ""
     print(
         f"{options.collection}: {space.name} fitted, {space.width:,} axes {over}of "
         f"{documents:,} documents, {row_bytes:,} bytes a document, {seconds:.1f} s"

@@ -20,14 +20,14 @@ from likewise.like.methods import (
     HalvesStage,
     TopicsOnly,
 )
-from likewise.like.store import StoredHalves, make_halves
 from likewise.models.bags import Sample
 from likewise.models.ddm import BETA_OWN, GAMMA
-from likewise.models.document_vectors import Halves
+from likewise.models.document_vectors import DocumentVectors
 from likewise.models.fitting import FitJob, fit_model, read_config
 from likewise.models.kinds import STORED_WORDS
 from likewise.models.model import Model
 from likewise.models.split_half import unrecognised, weight_of_words
+from likewise.models.stored_vectors import StoredVectors
 from likewise.models.topics import TopicModel
 from likewise.retrieve.documents import Whole
 from likewise.retrieve.models import TFIDF
@@ -47,13 +47,13 @@ class Apart:
     """A fitted model, the halves of all documents by it, and what the fit took."""
 
     model: Model
-    segments: tuple[Halves, ...]
+    segments: tuple[DocumentVectors, ...]
     seconds: float
     processor: float
 
-    def halves(self, snapshot: Snapshot, words: int = STORED_WORDS) -> StoredHalves:
+    def halves(self, snapshot: Snapshot, words: int = STORED_WORDS) -> StoredVectors:
         """Give the halves with so many own words of each document at most."""
-        stored = make_halves(snapshot, self.model, words=words)
+        stored = StoredVectors(snapshot, self.model, words=words)
         stored.segments = [cut(halves, words) for halves in self.segments]
         return stored
 
@@ -74,7 +74,7 @@ def take_apart(bench: Bench, snapshot: Snapshot, kind: str, topics: int = 0) -> 
         clock, processor = time.perf_counter(), time.process_time()
         model = _fit(bench, snapshot, kind, topics)
         clock, processor = time.perf_counter() - clock, time.process_time() - processor
-        halves = make_halves(snapshot, model, threads=bench.threads)
+        halves = StoredVectors(snapshot, model, threads=bench.threads)
         apart = Apart(model, tuple(halves.segments), clock, processor)
         if topics not in (0, bench["topics"]):
             return apart
@@ -82,7 +82,7 @@ def take_apart(bench: Bench, snapshot: Snapshot, kind: str, topics: int = 0) -> 
     return kept[settings]
 
 
-def cut(halves: Halves, words: int) -> Halves:
+def cut(halves: DocumentVectors, words: int) -> DocumentVectors:
     """Leave fewer own words of each document: they stand the largest first."""
     bounds = halves.bounds.astype(np.int64)
     sizes = np.minimum(np.diff(bounds), words)

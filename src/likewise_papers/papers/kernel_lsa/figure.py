@@ -13,9 +13,8 @@ from likewise.engine.pipeline import Pipeline
 from likewise.like.near import NearIn
 from likewise.like.smooth import Smoothing, SmoothWith
 from likewise.like.space import open_space
-from likewise.like.store import make_halves
-from likewise.models.kernel_rows import RowSearch, StoredRows
 from likewise.models.klsa import KLSA, fit_space
+from likewise.models.stored_vectors import StoredVectors
 from likewise.models.subspace import LSI, fit_lsi
 from likewise_papers.bench import Bench, measured, search
 from likewise_papers.comparing import claim_above, settled
@@ -184,7 +183,7 @@ def _plain(bench: Bench, ready: Ready) -> Doubles:
 def lsi(bench: Bench, ready: Ready) -> Pipeline:
     """LSI: the cosine of axes of TF-IDF vectors."""
     model = fit_lsi(ready.snapshot, LSI(topics=bench["axes"], power=1.0), threads=bench.threads)
-    space = open_space(make_halves(ready.snapshot, model))
+    space = open_space(StoredVectors(ready.snapshot, model))
     return Pipeline(ready.snapshot, NearIn(space), k=1000, threads=bench.threads)
 
 
@@ -192,7 +191,7 @@ def _smoothed(bench: Bench, ready: Ready) -> Found:
     """Measure every z and share, by exact scores of all documents."""
     config = KLSA(kernel=bench["kernel"], axes=bench["axes"])
     space = fit_space(ready.snapshot, config, threads=bench.threads)
-    rows = RowSearch(StoredRows(ready.snapshot, space))
+    rows = StoredVectors(ready.snapshot, space)
     n_docs = ready.snapshot.n_docs
     results = search(ready, _first(bench), k=n_docs, threads=bench.threads)(ready.queries)
     how = Smoothing(by="score", scale="raw", candidates=0)

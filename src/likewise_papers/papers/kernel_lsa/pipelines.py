@@ -8,8 +8,8 @@ import numpy as np
 
 from likewise.evaluate.trec import Run
 from likewise.like.smooth import SmoothWith, read_smoothing
-from likewise.models.kernel_rows import RowSearch, StoredRows
 from likewise.models.klsa import KLSA, fit_space
+from likewise.models.stored_vectors import StoredVectors
 from likewise_papers.bench import Bench, search
 from likewise_papers.comparing import claim_above, compare, settled
 from likewise_papers.data import LINKS
@@ -95,13 +95,13 @@ def asked_otherwise(bench: Bench) -> list[Judged]:
 def _runs(bench: Bench, sets: Sequence[Judged]) -> dict[str, list[Run]]:
     """Run every pipeline on every set; a collection's kernel model is fitted once."""
     runs: dict[str, list[Run]] = {way: [] for way in bench["ways"]}
-    rows: dict[str, RowSearch] = {}
+    rows: dict[str, StoredVectors] = {}
     for one in sets:
         bench.say(one.name)
         ready = one.ready
         if ready.name not in rows:
             space = fit_space(ready.snapshot, KLSA(), threads=bench.threads)
-            rows[ready.name] = RowSearch(StoredRows(ready.snapshot, space))
+            rows[ready.name] = StoredVectors(ready.snapshot, space)
         for way, (expand, smooth) in bench["ways"].items():
             stage = search(ready, expand=expand, threads=bench.threads)
             if smooth != "none":

@@ -5,28 +5,28 @@ from __future__ import annotations
 from likewise.compiled import Floats, Ints
 from likewise.like.nearest import BuiltIndex
 from likewise.like.space import Space
-from likewise.like.store import StoredHalves, make_halves
 from likewise.models.ddm import LDA
 from likewise.models.fitting import FitJob, fit_model
+from likewise.models.stored_vectors import StoredVectors
 from likewise.neighbours.index import build_neighbours
 from likewise.stages.stage import Result as Found
 from likewise_papers.bench import Bench
 from likewise_papers.data import Ready
 
 
-def fitted(bench: Bench, ready: Ready, topics: int) -> StoredHalves:
+def fitted(bench: Bench, ready: Ready, topics: int) -> StoredVectors:
     """Fit LDA, or take what was fitted before: several tables are of the same topics."""
     config = LDA(topics=topics, sweeps=bench["sweeps"], seed=bench.seed)
 
-    def fit() -> StoredHalves:
+    def fit() -> StoredVectors:
         bench.say(f"{ready.name}: {config}")
         model = fit_model(ready.snapshot, config, FitJob(threads=bench.threads))
-        return make_halves(ready.snapshot, model, words=0)
+        return StoredVectors(ready.snapshot, model, words=0)
 
     return ready.snapshot.memo(("topics of simplex", str(config)), fit)
 
 
-def distributions(halves: StoredHalves) -> tuple[Ints, Floats]:
+def distributions(halves: StoredVectors) -> tuple[Ints, Floats]:
     """Give the documents that have topics, and these, a row of shares each.
 
     Others are no one's neighbours; an index that had to leave them out would score all of a small
@@ -40,7 +40,7 @@ def distributions(halves: StoredHalves) -> tuple[Ints, Floats]:
 
 
 def near_queries(
-    ready: Ready, halves: StoredHalves, metric: str, method: str, *, k: int
+    ready: Ready, halves: StoredVectors, metric: str, method: str, *, k: int
 ) -> list[Found]:
     """Rank the documents nearest to each query."""
     docs, shares = distributions(halves)

@@ -9,7 +9,6 @@ from likewise.derived.keeping import keep_up
 from likewise.derived.store import derived_of
 from likewise.errors import DamagedError, UsageError
 from likewise.models.fitting import fit_model
-from likewise.models.kernel_rows import StoredRows, open_rows
 from likewise.models.kinds import (
     SMOOTH,
     VECTORS,
@@ -20,6 +19,7 @@ from likewise.models.kinds import (
     store_model,
 )
 from likewise.models.klsa import KLSA, fit_space
+from likewise.models.stored_vectors import StoredVectors, vectors_of
 from likewise.models.subspace import LSI
 from likewise.neighbours.int8 import encode
 from likewise.records import Document
@@ -54,7 +54,7 @@ def test_a_model_is_loaded_as_it_was_saved(make, draw):
     space = fit_space(collection, KLSA(axes=8, kernel="ql(mu=10)"), name="mine", threads=1)
     store_model(collection, space)
     now = open_snapshot(collection.folder)
-    loaded = open_rows(now).space
+    loaded = vectors_of(now, role=SMOOTH).model
     assert (loaded.name, loaded.kernel, loaded.width) == ("mine", space.kernel, 8)
     assert dict(loaded.settings) == dict(space.settings)
     assert list(loaded.history) == list(space.history)
@@ -67,37 +67,37 @@ def test_a_model_is_loaded_as_it_was_saved(make, draw):
 
 def test_stored_rows_are_those_worked_out(make, draw):
     collection = fitted(make(draw(90), pieces=3, deleted=[2, 40]))
-    stored = open_rows(collection)
+    stored = vectors_of(collection, role=SMOOTH)
     assert missing(collection) == []
-    made = StoredRows(collection, stored.space)
+    made = StoredVectors(collection, stored.model)
     for one, other in zip(stored.segments, made.segments, strict=True):
-        assert np.array_equal(one.codes, other.codes)
-        assert np.array_equal(one.scales, other.scales)
+        assert np.array_equal(one.dense.codes, other.dense.codes)
+        assert np.array_equal(one.dense.scales, other.dense.scales)
     docs = np.array([80, 3, 2, 41, 0])
-    assert np.array_equal(stored.of(docs), made.of(docs))
-    exact = StoredRows(collection, stored.space, stored.artifact, exact=True)
-    rows = stored.space.document_rows(collection, docs)
-    assert np.array_equal(exact.of(docs), rows)
+    assert np.array_equal(stored.rows(docs), made.rows(docs))
+    exact = StoredVectors(collection, stored.model, stored.artifact, exact=True)
+    rows = stored.model.document_rows(collection, docs)
+    assert np.array_equal(exact.rows(docs), rows)
     lengths = np.linalg.norm(rows, axis=1)
-    np.testing.assert_allclose(np.linalg.norm(stored.of(docs), axis=1), lengths, rtol=1e-6)
-    assert (np.abs(stored.of(docs) - rows).max(axis=1) <= np.abs(rows).max(axis=1) / 127).all()
+    np.testing.assert_allclose(np.linalg.norm(stored.rows(docs), axis=1), lengths, rtol=1e-6)
+    assert (np.abs(stored.rows(docs) - rows).max(axis=1) <= np.abs(rows).max(axis=1) / 127).all()
 
 
 def test_documents_that_are_added_and_merged_are_kept_up_with(make, draw):
     texts = draw(120)
     collection = add(fitted(make(texts[:60])), texts[60:])
-    stored = open_rows(collection)
+    stored = vectors_of(collection, role=SMOOTH)
     assert missing(collection) == [1]
-    before = stored.of(np.arange(120))
+    before = stored.rows(np.arange(120))
     with Writer(collection.folder, keep_up) as writer:
         writer.delete(["d5"])
         assert len(writer.snapshot.artifacts("vectors")) == 2
         writer.merge()
     collection = open_snapshot(collection.folder)
-    merged = open_rows(collection)
+    merged = vectors_of(collection, role=SMOOTH)
     assert len(collection.segments) == 1
     assert missing(collection) == []
-    assert np.array_equal(merged.of(np.arange(119)), np.delete(before, 5, axis=0))
+    assert np.array_equal(merged.rows(np.arange(119)), np.delete(before, 5, axis=0))
     assert len(collection.artifacts("vectors")) == 1
 
 
@@ -110,10 +110,10 @@ def test_rows_that_find_no_room_are_worked_out_later(make, draw, monkeypatch):
     with monkeypatch.context() as patch:
         patch.setattr(type(VECTORS), "compute", full)
         collection = fitted(collection)
-    stored = open_rows(collection)
+    stored = vectors_of(collection, role=SMOOTH)
     assert missing(collection) == [0]
-    rows = stored.space.document_rows(collection, np.arange(30))
-    assert np.array_equal(stored.segments[0].codes, encode(rows).codes)
+    rows = stored.model.document_rows(collection, np.arange(30))
+    assert np.array_equal(stored.segments[0].dense.codes, encode(rows).codes)
 
 
 @pytest.mark.parametrize("kind", ["model", "vectors"])
@@ -127,7 +127,7 @@ def test_damaged_files_are_reported(make, draw, kind, how):
     if how != "gone":
         path.write_bytes(data[:-3] if how == "cut" else b"x" * len(data))
     with pytest.raises(DamagedError, match=path.name):
-        _ = open_rows(open_snapshot(collection.folder)).segments
+        _ = vectors_of(open_snapshot(collection.folder), role=SMOOTH).segments
 
 
 def test_altered_arrays_of_a_model_are_reported(make, draw):
@@ -144,7 +144,7 @@ def test_altered_arrays_of_a_model_are_reported(make, draw):
             open_snapshot(collection.folder).check()
         if name != "basis":
             with pytest.raises(DamagedError, match=f"{name} was altered"):
-                open_rows(open_snapshot(collection.folder))
+                vectors_of(open_snapshot(collection.folder), role=SMOOTH)
 
 
 def test_the_default_is_meant_where_none_is_named(make, draw):
@@ -154,13 +154,13 @@ def test_the_default_is_meant_where_none_is_named(make, draw):
     collection = fitted(collection, name="one")
     collection = fitted(collection, name="two")
     assert [one.name for one in models_for(collection.manifest, SMOOTH)] == ["one", "two"]
-    assert open_rows(collection).space.name == "one"
-    assert open_rows(collection, "two").space.name == "two"
+    assert vectors_of(collection, role=SMOOTH).model.name == "one"
+    assert vectors_of(collection, "two", SMOOTH).model.name == "two"
     with pytest.raises(UsageError, match="there is one, two"):
-        open_rows(collection, "three")
+        vectors_of(collection, "three", SMOOTH)
     drop_model(collection.folder, "one")
     now = open_snapshot(collection.folder)
-    assert open_rows(now).space.name == "two"
+    assert vectors_of(now, role=SMOOTH).model.name == "two"
     assert len(now.artifacts("vectors")) == 1
 
 
@@ -170,7 +170,7 @@ def test_a_model_that_is_fitted_again_has_its_own_rows(make, draw):
     now = open_snapshot(collection.folder)
     assert len(models_for(now.manifest, SMOOTH)) == 1
     assert missing(now) == []
-    assert open_rows(now).of(np.arange(30)).shape == (30, 3)
+    assert vectors_of(now, role=SMOOTH).rows(np.arange(30)).shape == (30, 3)
 
 
 def test_names_of_other_models_are_not_taken(make, draw):

@@ -9,9 +9,9 @@ import likewise as lw
 from likewise.collection.writer import Writer
 from likewise.derived.store import derived_of
 from likewise.errors import DamagedError
-from likewise.like.store import halves_of
 from likewise.models import kinds
 from likewise.models.kinds import VECTORS
+from likewise.models.stored_vectors import vectors_of
 
 from .conftest import documents, likeness_by
 
@@ -46,10 +46,10 @@ def test_every_segment_has_its_vectors(c):
     assert missing(c) == []
     c.add(list(documents())[40:50])
     assert missing(c) == []
-    assert len(halves_of(c.snapshot).segments) == len(c.snapshot.segments)
+    assert len(vectors_of(c.snapshot).segments) == len(c.snapshot.segments)
     c.merge()
     assert missing(c) == []
-    assert [h.n_docs for h in halves_of(c.snapshot).segments] == [50]
+    assert [h.n_docs for h in vectors_of(c.snapshot).segments] == [50]
     assert len(vectors(c)) == 1
 
 
@@ -78,7 +78,7 @@ def test_a_model_fitted_again_has_new_vectors(c):
     assert len(vectors(c)) == 1
     assert vectors(c)[0].pack.file != before[0].pack.file
     assert not c.snapshot.path_of(before[0].pack.file).exists()
-    assert halves_of(c.snapshot).segments[0].points.codes.shape == (40, 3)
+    assert vectors_of(c.snapshot).segments[0].dense.codes.shape == (40, 3)
 
 
 def test_a_dropped_model_takes_its_vectors_along(c):
@@ -126,7 +126,7 @@ def test_weights_are_kept_with_the_model(c):
         writer.put(replace(root, about={**root.about, "weights": learnt}))
     c.refresh()
     assert missing(c) == []
-    assert halves_of(c.snapshot).weights.chosen == "learnt"
+    assert vectors_of(c.snapshot).weights.chosen == "learnt"
     assert likeness_by(c, "halves").weights.words == 0.25
     assert likeness_by(c, "halves(beta=3)").weights.words == 3
 
@@ -135,17 +135,17 @@ def test_large_segments_are_found_by_an_index(c, monkeypatch):
     pytest.importorskip("faiss")
     monkeypatch.setattr(kinds, "FEWEST_FOUND", 30)
     c.models.fit("lsi(topics=4)")
-    [finder] = halves_of(c.snapshot).finders
+    [finder] = vectors_of(c.snapshot).finders
     assert finder is not None
     c.add(list(documents())[40:45])
-    assert [one is None for one in halves_of(c.snapshot).finders] == [False, True]
+    assert [one is None for one in vectors_of(c.snapshot).finders] == [False, True]
     expected = c.like("flow-0", k=5, method="halves(candidates=0)")
     assert [a.doc_id for a in c.like("flow-0", k=5)] == [a.doc_id for a in expected]
     c.add(list(documents())[45:60])
     found = c.like("flow-0", k=5, filter="theme=wing")
     assert {answer.fields["theme"] for answer in found} == {"wing"}
     c.merge()
-    assert [one is None for one in halves_of(c.snapshot).finders] == [False]
+    assert [one is None for one in vectors_of(c.snapshot).finders] == [False]
 
 
 def test_the_same_bits_on_any_number_of_threads(tmp_path):
@@ -153,6 +153,6 @@ def test_the_same_bits_on_any_number_of_threads(tmp_path):
     for threads in (1, 2):
         c = lw.index(documents(), to=tmp_path / f"{threads}.lw", model=None)
         c.models.fit("lsi(topics=4)", threads=threads)
-        made.append(halves_of(c.snapshot).segments[0])
-    for a, b in zip((*made[0].points, *made[0][1:]), (*made[1].points, *made[1][1:]), strict=True):
+        made.append(vectors_of(c.snapshot).segments[0])
+    for a, b in zip((*made[0].dense, *made[0][1:]), (*made[1].dense, *made[1][1:]), strict=True):
         assert np.array_equal(a, b)

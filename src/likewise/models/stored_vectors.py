@@ -1,0 +1,116 @@
+"""What a model says of all documents of a snapshot, stored or computed, and the search over it."""
+
+from __future__ import annotations
+
+from functools import cached_property
+from typing import cast
+
+import numpy as np
+
+from likewise.collection.manifest import Artifact
+from likewise.collection.pack import Memory
+from likewise.collection.snapshot import Snapshot
+from likewise.compiled import Doubles, Floats, Ints
+from likewise.derived.store import derived_of
+from likewise.models.document_vectors import DocumentVectors, from_arrays, without_words
+from likewise.models.kinds import STORED_WORDS, encode_documents, find_model, load_model
+from likewise.models.model import LIKE, Model, Weights
+from likewise.neighbours.int8 import Coded, Codes
+from likewise.neighbours.vector_finders import VectorFinder
+from likewise.neighbours.vectors import VectorSearch
+
+
+class StoredVectors:
+    """The vectors of all documents of a snapshot by one model, which may not be stored.
+
+    `indexed` asks the finders of large segments; else these are scanned. `exact` keeps rows of a
+    kernel model in single precision, four times as large, and nothing of it on disk: what rounding
+    costs can be measured against it.
+    """
+
+    def __init__(
+        self,
+        collection: Snapshot,
+        model: Model,
+        artifact: Artifact | None = None,
+        *,
+        words: int = STORED_WORDS,
+        threads: int = 1,
+        exact: bool = False,
+        indexed: bool = True,
+    ) -> None:
+        self.collection = collection
+        self.model = model
+        self.artifact = None if exact else artifact
+        self.words = words
+        self.threads = threads
+        self.exact = exact
+        self.indexed = indexed
+
+    @cached_property
+    def segments(self) -> list[DocumentVectors]:
+        """The vectors of each segment, deleted documents included."""
+        return [self._segment(i) for i in range(len(self.collection.segments))]
+
+    @cached_property
+    def finders(self) -> list[VectorFinder | None]:
+        """The index of each segment's vectors, None where there is none."""
+        n = len(self.collection.segments)
+        if self.artifact is None or not self.indexed:
+            return [None] * n
+        derived = derived_of(self.collection)
+        return [derived.stored("finder", self.artifact.name, i) for i in range(n)]
+
+    @cached_property
+    def search(self) -> VectorSearch:
+        """The search over dense vectors."""
+        dense = [segment.dense for segment in self.segments]
+        return VectorSearch(dense, self.collection.bases, self.finders)
+
+    @property
+    def weights(self) -> Weights | None:
+        """How dense vectors and specific words are weighed, where that was stored."""
+        stored = self.artifact.about.get("weights") if self.artifact else None
+        return Weights(**stored) if stored else None
+
+    def rows(self, docs: Ints) -> Floats:
+        """Give the dense vectors of documents, decoded."""
+        return self.search.rows(docs)
+
+    def weighted_sum(self, docs: Ints, weights: Doubles) -> Doubles:
+        """Give the weighted sum of documents' vectors."""
+        rows = self.rows(docs).astype(np.float64)
+        # Added up in one order, whatever BLAS has in mind.
+        return np.asarray((rows * weights[:, None]).sum(axis=0))
+
+    def coordinates(self, docs: Ints) -> Floats:
+        """Give documents as the model has them: shares of topics, projections or directions."""
+        out = np.empty((len(docs), self.model.width), np.float32)
+        for i, places, rows in self.collection.by_segment(docs):
+            shares = self.segments[i].shares[rows]
+            out[places] = self.model.coordinates(self.rows(docs[places]), shares)
+        return out
+
+    def _segment(self, i: int) -> DocumentVectors:
+        if self.artifact is not None:
+            derived = derived_of(self.collection)
+            stored: DocumentVectors = derived.of_segment("vectors", self.artifact.name, i)
+            return stored
+        docs = np.arange(*self.collection.bases[i : i + 2])
+        if self.exact:
+            rows = self.model.document_rows(self.collection, docs)
+            return without_words(Coded(cast("Codes", rows), np.ones(len(rows), np.float32)))
+        memory = Memory()
+        encode_documents(self.model, self.collection, docs, memory, self.words, self.threads)
+        return from_arrays(memory, len(docs), self.model.layout, self.model.name)
+
+
+def vectors_of(collection: Snapshot, name: str = "", role: str = LIKE) -> StoredVectors:
+    """Give the vectors by a model of the collection, opened once; "" is its default."""
+    artifact = find_model(collection, name or None, role)
+
+    def opened() -> StoredVectors:
+        model = load_model(collection, artifact.name, role)
+        return StoredVectors(collection, model, artifact, words=artifact.about["words"])
+
+    return collection.memo(("vectors", artifact.name), opened)
