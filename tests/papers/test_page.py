@@ -2,17 +2,14 @@ import re
 import sys
 from dataclasses import replace
 from html.parser import HTMLParser
-from pathlib import Path
 
 import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from likewise import show
 from likewise_papers.data import Data
 from likewise_papers.experiment import Claim, Drawing, Experiment, Paper, Result
 from likewise_papers.page import inline, number, page, span, written
-from likewise_papers.page_style import COLOURS, STYLE
 from likewise_papers.running import Done, run_papers
 
 from .made_up import PAPER, everything, write_collection
@@ -224,10 +221,10 @@ def test_settings_are_written_in_a_line():
     assert written([[1, 2], "x", []]) == "(1, 2), x, (none)"
 
 
-def test_the_colours_are_those_of_the_other_pages():
-    assert COLOURS in Path(show.__file__).with_name("style.css").read_text("utf-8")
-    used = set(re.findall(r"var\((--\w+)\)", STYLE))
-    assert used - set(re.findall(r"(--\w+):", STYLE)) == set()
+def test_every_colour_is_one_of_the_style_sheet_of_all_pages(source):
+    style = source.partition("<style>")[2].partition("</style>")[0]
+    used = set(re.findall(r"var\((--\w+)\)", style))
+    assert used - set(re.findall(r"(--\w+):", style)) == set()
 
 
 def test_a_page_of_nothing_is_a_page():

@@ -47,6 +47,7 @@ def _environment(folder: Path) -> Environment:
     made = Environment(
         autoescape=True,
         finalize=_filled_in,
+        keep_trailing_newline=True,
         loader=FileSystemLoader(list(dict.fromkeys([folder, _HERE]))),
         lstrip_blocks=True,
         trim_blocks=True,
