@@ -208,7 +208,8 @@ def package(tmp_path):
     folder.mkdir(parents=True)
     for name, text in PACKAGE.items():
         (folder / f"{name}.py").write_text(text)
-    shutil.copy(SOURCE / "compiled.py", folder)
+    for name in ("compiled.py", "forking.py"):
+        shutil.copy(SOURCE / name, folder)
     return folder
 
 

@@ -16,6 +16,8 @@ SAVED = Path(__file__).parent / "format-1-saved"
 NAMES = ("full", "odd", "empty")
 
 METHODS = ("bm25", "ql", "ql-jm", "tfidf")
+# How many words format 1 named behind one.
+BEHIND = 3
 ALL = 10_000
 DECOMPOSED = "decomposed by "
 # Scores are added up in double precision; what is left of a document's words in single, where
@@ -207,15 +209,20 @@ def _ranked(answers):
 
 def _explained(answers):
     """The best answer with all parts of its score, by name: their order is that of rounding."""
-    return {
-        answer.doc_id: {_called(part): part.score for part in answer.explanation.parts}
-        for answer in answers[:1]
-    }
+    return {answer.doc_id: dict(_parts(answer.explanation.parts)) for answer in answers[:1]}
 
 
-def _called(part):
-    """What format 1 called a part."""
-    return f"like {part.name}" if part.kind == "document" else part.name
+def _parts(parts):
+    """Parts as format 1 had them: no groups, and the words behind a word in its name."""
+    for part in parts:
+        if part.kind == "group":
+            yield from _parts(part.parts)
+        elif part.kind == "document":
+            yield f"like {part.name}", part.score
+        elif behind := [inner.name for inner in part.parts if inner.kind == "word"]:
+            yield f"{part.name} ~ {', '.join(behind[:BEHIND])}", part.score
+        else:
+            yield part.name, part.score
 
 
 def _search(c, query, kernels):

@@ -18,7 +18,14 @@ LINE = '{"id": 1, "text": "x"}\n'
 
 
 def test_exported_names():
-    assert likewise.sources.__all__ == ["Columns", "Source", "open_source"]
+    assert likewise.sources.__all__ == [
+        "Columns",
+        "OnBad",
+        "Place",
+        "Source",
+        "documents_of",
+        "open_source",
+    ]
 
 
 @pytest.mark.parametrize(
