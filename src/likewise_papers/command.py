@@ -5,7 +5,6 @@ from __future__ import annotations
 import argparse
 import shutil
 import sys
-import textwrap
 import time
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -112,7 +111,8 @@ def _reproduce(options: argparse.Namespace) -> None:
 
 def _table(claims: Sequence[Mapping[str, Any]]) -> str:
     """Write claims for a terminal: the last column, the claim, takes as many lines as it needs."""
-    from likewise.show.text import harmless
+    from likewise.show.table import align
+    from likewise.show.text import columns
     from likewise_papers.experiment import SIGNS
 
     rows = [("paper", "where", "verdict", "claim")]
@@ -120,15 +120,7 @@ def _table(claims: Sequence[Mapping[str, Any]]) -> str:
         shown = f"{SIGNS[claim['verdict']]} {claim['verdict']}"
         text = f"(ours) {claim['text']}" if claim["ours"] else claim["text"]
         rows.append((claim["paper"], claim["where"], shown, text))
-    widths = [max(len(row[column]) for row in rows) for column in range(3)]
-    room = shutil.get_terminal_size((100, 24)).columns - sum(widths) - 6
-    lines = []
-    for *first, text in rows:
-        start = "".join(f"{cell:<{width}}  " for cell, width in zip(first, widths, strict=True))
-        for line in textwrap.wrap(harmless(text), max(room, _NARROWEST)) or [""]:
-            lines.append((start + line).rstrip())
-            start = " " * len(start)
-    return "\n".join(lines)
+    return "\n".join(align(rows, "<<<<", width=columns(), least=_NARROWEST, wrap=True))
 
 
 class _Progress:

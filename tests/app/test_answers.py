@@ -26,3 +26,9 @@ def test_long_explanations_are_summed_up_and_signs_read_well():
     text = str(Answers([Answer("1", 3.0, "t", explanation=Explanation(3.0, parts))]))
     assert "= a 2.0000 - b 1.0000 + t0 0.2500" in text
     assert "2 more 0.5000" in text
+
+
+def test_titles_are_cut_to_the_width_below_explained_answers_too():
+    told = Explanation(1.0, (Part("word", "wing", 1.0),))
+    answers = Answers([Answer(f"{i}", 1.0, "wing " * 40, explanation=told) for i in range(3)])
+    assert max(map(len, answers.table(80).splitlines())) == 80

@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Any, overload
 
 from likewise.errors import MissingExtra
 from likewise.records import Explanation, Part, Passage, Query
-from likewise.show.text import columns, display_width, one_line, pad, shorten
+from likewise.show.table import align
+from likewise.show.text import columns, one_line, shorten
 
 if TYPE_CHECKING:
     import pandas
@@ -162,21 +163,14 @@ class Answers(Sequence[Answer]):
         """Lay the answers out in so many columns."""
         if not self._answers:
             return "no document matches"
-        ids = [shorten(answer.doc_id, _WIDEST_ID) for answer in self._answers]
-        scores = [f"{answer.score:.4f}" for answer in self._answers]
-        id_width = max(map(display_width, [*ids, "id"]))
-        score_width = max(map(len, [*scores, "score"]))
-        number_width = len(str(len(ids)))
-        room = max(width - id_width - score_width - number_width - 6, 20)
-        lines = [f"{'':{number_width}}  {'score':>{score_width}}  {pad('id', id_width)}  title"]
-        for i, (doc_id, score, answer) in enumerate(
-            zip(ids, scores, self._answers, strict=True), 1
-        ):
-            title = shorten(answer.title, room)
-            lines.append(
-                f"{i:{number_width}}  {score:>{score_width}}  {pad(doc_id, id_width)}  {title}"
-            )
-            indent = " " * (number_width + score_width + 4)
+        rows = [
+            (f"{i}", f"{one.score:.4f}", shorten(one.doc_id, _WIDEST_ID), one.title)
+            for i, one in enumerate(self._answers, 1)
+        ]
+        head, *aligned = align([("", "score", "id", "title"), *rows], ">><<", width=width)
+        lines, indent = [head], " " * head.index("id")
+        for line, answer in zip(aligned, self._answers, strict=True):
+            lines.append(line)
             if answer.explanation:
                 room = width - len(indent)
                 lines += [indent + line for line in self._sums(answer.explanation, room)]

@@ -16,17 +16,14 @@ from likewise.evaluate.report import Comparison, compare
 from likewise.evaluate.risk import DEPTHS, MEASURES, Curve, Risk, Ruler, measure_risk
 from likewise.evaluate.significance import ALPHA, holm
 from likewise.evaluate.tables import (
-    NAME_WIDTHS,
     NONE,
     TESTED,
     WIDTH,
-    align,
     column_of,
-    in_blocks,
     notes_of,
-    short_name,
     shown_p,
 )
+from likewise.show.table import cut_middle, in_blocks, named_blocks, ruled
 
 if TYPE_CHECKING:
     from ir_measures import Measure
@@ -158,20 +155,16 @@ def _summary(table: RiskTable) -> list[str]:
         ),
         ["p", "", *(shown_p(d.p_randomisation_holm) if d else "" for d in first)],
     ]
-    tries = (
-        in_blocks(["run", *(short_name(name, width) for name in comparison.runs)], columns)
-        for width in NAME_WIDTHS
-    )
     lines: list[str] = []
-    for block in min(tries, key=lambda blocks: len(blocks) > 1):
-        lines += [*([""] if lines else []), *align(_turned(block))]
+    for block in named_blocks("run", comparison.runs, columns, WIDTH):
+        lines += [*([""] if lines else []), *ruled(block)]
     return lines
 
 
 def _legend(table: RiskTable) -> list[str]:
     measure = table.comparison.measures[0]
     worst = [
-        f"query {short_name(risk.worst.qid)} by {short_name(name)} ({risk.worst.before:.4f} to "
+        f"query {cut_middle(risk.worst.qid)} by {cut_middle(name)} ({risk.worst.before:.4f} to "
         f"{risk.worst.after:.4f})"
         for name, risk in zip(table.comparison.runs[1:], table.risks, strict=True)
         if risk.worst
@@ -179,7 +172,7 @@ def _legend(table: RiskTable) -> list[str]:
     notes = [
         *map(_pair, table.pairs, _corrected(table.pairs)),
         *([f"Hurt most in {measure}: {', '.join(worst)}."] if worst else []),
-        f"%: gain over {short_name(table.comparison.baseline)}, the baseline. "
+        f"%: gain over {cut_middle(table.comparison.baseline)}, the baseline. "
         f"Hurt, helped: queries whose {measure} fell, rose. RI: (helped − hurt) / queries. "
         "R-Loss: relevant documents that the queries hurt lost from so many first places.",
         f"p: of the randomisation test in {measure}. {TESTED}",
@@ -198,7 +191,7 @@ def _pair(risk: Risk, corrected: dict[str, Any]) -> str:
         gains.append(f"{reward.measure} {_percent(reward.percent)}% (p {shown})")
     lost = [f"{_loss_head(i, depth)} {lost}" for i, (depth, lost) in enumerate(risk.losses)]
     return (
-        f"{short_name(risk.name, 40)} against {short_name(risk.baseline, 40)}: {', '.join(gains)}, "
+        f"{cut_middle(risk.name, 40)} against {cut_middle(risk.baseline, 40)}: {', '.join(gains)}, "
         f"hurt {risk.changes.hurt}, helped {risk.changes.helped}, RI {_signed(risk.robustness)}, "
         f"{', '.join(lost)}."
     )
@@ -226,14 +219,10 @@ def _course(curve: Curve) -> list[str]:
         ]
         # Heads are set from the left; these stand over numbers.
         columns.append([f"{share:g}".rjust(max(map(len, numbers))), *numbers])
-    lines = [f"{short_name(curve.name, WIDTH - 40)} as the share of the expansion grows"]
-    for block in in_blocks(heads, columns):
-        lines += align(_turned(block))
+    lines = [f"{cut_middle(curve.name, WIDTH - 40)} as the share of the expansion grows"]
+    for block in in_blocks(heads, columns, WIDTH):
+        lines += ruled(block)
     return lines
-
-
-def _turned(block: Sequence[Sequence[str]]) -> list[list[str]]:
-    return [list(row) for row in zip(*block, strict=True)]
 
 
 def _loss_head(i: int, depth: int) -> str:

@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from likewise.evaluate.significance import ALPHA
+from likewise.show.table import cut_middle, named_blocks, printable, ruled
 
 if TYPE_CHECKING:
     from likewise.evaluate.report import Cell, Comparison
@@ -18,20 +19,17 @@ TESTED = (
 )
 
 NONE = "–"
-_GAP = "  "
-# Names are cut no shorter than it takes to have all measures beside each other, if that is enough.
-NAME_WIDTHS = (24, 20, 16, 12)
 
 
 def single_table(comparison: Comparison) -> str:
     """One run: a row a measure, with the confidence interval in place of comparisons."""
     (row,) = comparison.cells
-    body = [["measure", "mean", "95% interval"]]
+    body = [("measure", "mean", "95% interval")]
     for cell in row:
         low, high = cell.interval
         interval = NONE if math.isnan(low) else f"{low:.4f} – {high:.4f}"
-        body.append([cell.measure, f"{cell.mean:.4f}", interval])
-    lines = [_printable(row[0].run), *align(body), "", *notes_of(comparison)]
+        body.append((cell.measure, f"{cell.mean:.4f}", interval))
+    lines = [printable(row[0].run), *ruled([*zip(*body, strict=True)]), "", *notes_of(comparison)]
     lines.append("95% interval: bootstrap over the queries.")
     return "\n".join(lines)
 
@@ -49,19 +47,15 @@ def comparison_table(comparison: Comparison) -> str:
     ]
     # The changes are those of the first measure, so they stand right beside it.
     columns[1:1] = extra
-    tries = (
-        in_blocks(["run", *(short_name(name, width) for name in comparison.runs)], columns)
-        for width in NAME_WIDTHS
-    )
     lines = []
-    for block in min(tries, key=lambda blocks: len(blocks) > 1):
-        lines += [*align([list(row) for row in zip(*block, strict=True)]), ""]
+    for block in named_blocks("run", comparison.runs, columns, WIDTH):
+        lines += [*ruled(block), ""]
     measure = comparison.measures[0]
     return "\n".join(
         [
             *lines,
             *notes_of(comparison),
-            f"%: difference to {short_name(comparison.baseline)}, the baseline.",
+            f"%: difference to {cut_middle(comparison.baseline)}, the baseline.",
             f"+/−: queries helped and hurt in {measure}; p: of its randomisation test.",
             TESTED,
         ]
@@ -93,7 +87,7 @@ def _counted(what: str, *, names: Sequence[str], counts: Sequence[int]) -> list[
         return []
     if len(set(counts)) == 1:
         return [f"{what} {counts[0]}{' in each run' if len(counts) > 1 else ''}."]
-    some = ", ".join(f"{short_name(name)} {n}" for name, n in zip(names, counts, strict=True) if n)
+    some = ", ".join(f"{cut_middle(name)} {n}" for name, n in zip(names, counts, strict=True) if n)
     return [f"{what} {some}."]
 
 
@@ -126,41 +120,3 @@ def shown_p(p: float) -> str:
     if math.isnan(p):
         return NONE
     return "<.001" if p < 0.001 else f"{p:.3f}".removeprefix("0")
-
-
-def in_blocks(names: list[str], columns: list[list[str]]) -> list[list[list[str]]]:
-    """Put columns side by side as far as they fit, each block after the names."""
-    room = WIDTH - max(map(len, names))
-    blocks, left = [[names]], room
-    for column in columns:
-        needed = len(_GAP) + max(map(len, column))
-        if needed > left and len(blocks[-1]) > 1:
-            blocks.append([names])
-            left = room
-        blocks[-1].append(column)
-        left -= needed
-    return blocks
-
-
-def align(rows: list[list[str]]) -> list[str]:
-    """Write rows as lines, the first column to the left and the others to the right."""
-    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
-    lines = [
-        _GAP.join(
-            cell.ljust(width) if i == 0 or is_head else cell.rjust(width)
-            for i, (cell, width) in enumerate(zip(row, widths, strict=True))
-        ).rstrip()
-        for row, is_head in ((row, row is rows[0]) for row in rows)
-    ]
-    return [lines[0], "─" * max(map(len, lines)), *lines[1:]]
-
-
-def short_name(name: str, width: int = NAME_WIDTHS[0]) -> str:
-    """Cut a name in the middle."""
-    shown = _printable(name)
-    half = (width - 1) // 2
-    return shown if len(shown) <= width else f"{shown[:half]}…{shown[-half:]}"
-
-
-def _printable(name: str) -> str:
-    return "".join(char if char.isprintable() else "�" for char in name)

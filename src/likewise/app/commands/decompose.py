@@ -145,25 +145,22 @@ def _topic_json(topic: TopicDescription) -> dict[str, Any]:
 
 
 def _table(topics: Sequence[TopicDescription]) -> str:
-    from likewise.show.text import display_width, pad, shorten
+    from likewise.show.table import align
+    from likewise.show.text import shorten
 
-    labels = [shorten(topic.label, 28) for topic in topics]
-    label_width = max([display_width(label) for label in labels], default=0)
-    number_width = max([len(str(topic.number)) for topic in topics], default=1)
-    column = f"  {pad('label', max(label_width, 5))}" if label_width else ""
-    lines = [f"{'':{number_width}}   share  coherence{column}  words"]
-    room = max(shutil.get_terminal_size((120, 24)).columns - len(lines[0]) + 5, 40)
-    for topic, label in zip(topics, labels, strict=True):
-        column = f"  {pad(label, max(label_width, 5))}" if label_width else ""
-        start = (
-            f"{topic.number:{number_width}}  {topic.share:6.2%}  {topic.coherence:9.3f}{column}  "
-        )
+    labelled = any(topic.label for topic in topics)
+    label = ["label"] if labelled else []
+    rows = [["", "share", "coherence", *label, "words"]]
+    for topic in topics:
+        label = [shorten(topic.label, 28)] if labelled else []
+        first = [str(topic.number), f"{topic.share:6.2%}", f"{topic.coherence:9.3f}", *label]
         if topic.opposite:
-            lines.append(start + shorten("+ " + _words(topic.words), room))
-            lines.append(" " * display_width(start) + shorten("- " + _words(topic.opposite), room))
+            rows.append([*first, "+ " + _words(topic.words)])
+            rows.append([*[""] * len(first), "- " + _words(topic.opposite)])
         else:
-            lines.append(start + shorten(_words(topic.telling or topic.words), room))
-    return "\n".join(lines)
+            rows.append([*first, _words(topic.telling or topic.words)])
+    width = shutil.get_terminal_size((120, 24)).columns
+    return "\n".join(align(rows, ">>><<" if labelled else ">>><", width=width, least=40))
 
 
 def _details(topic: TopicDescription, described: Sequence[TopicDescription]) -> str:

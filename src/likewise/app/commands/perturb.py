@@ -197,19 +197,18 @@ def _as_json(report: _Report, query: str, options: argparse.Namespace) -> dict[s
 
 
 def _table(report: _Report, options: argparse.Namespace) -> str:
-    from likewise.show.text import display_width, pad, shorten
+    from likewise.show.table import align
+    from likewise.show.text import shorten
 
-    words = [shorten(row.word, 32) for row in report.rows]
-    width = max(map(display_width, [*words, "word"]))
     lines = [f"{i:3}  {label}" for i, label in enumerate(report.labels, 1)]
-    numbers = "".join(f"{i:>10}" for i in range(1, len(report.labels) + 1))
-    lines += ["", f"  {pad('word', width)}  {'p':>8}{numbers}  {'distance':>9}  to"]
-    for row, word in zip(report.rows, words, strict=True):
-        coordinates = "".join(f"{value:>+10.3g}" for value in row.coordinates)
-        gap = f"{row.distance:>9.3g}  {row.other}" if row.distance is not None else f"{'-':>9}"
+    numbers = [f"{i:8}" for i in range(1, len(report.labels) + 1)]
+    rows = [["  word", "p", *numbers, "distance", "to"]]
+    for row in report.rows:
+        coordinates = [f"{value:+8.3g}" for value in row.coordinates]
+        gap = ("-", "") if row.distance is None else (f"{row.distance:9.3g}", row.other)
         star = "*" if row.asked else " "
-        lines.append(f"{star} {pad(word, width)}  {row.p:8.5f}{coordinates}  {gap}")
-    return "\n".join(lines)
+        rows.append([f"{star} {shorten(row.word, 32)}", f"{row.p:8.5f}", *coordinates, *gap])
+    return "\n".join([*lines, "", *align(rows, "<" + ">" * (len(rows[0]) - 2) + "<")])
 
 
 def _draw(report: _Report, query: str, to: Path) -> list[Path]:

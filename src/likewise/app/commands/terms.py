@@ -189,13 +189,12 @@ def _listed(unknown: Sequence[Unknown]) -> str:
 
 
 def _terms_table(related: Sequence[Related]) -> str:
-    from likewise.show.text import display_width, pad, shorten
+    from likewise.show.table import align
+    from likewise.show.text import shorten
 
-    names = [shorten(one.name, 40) for one in related]
-    width = max(map(display_width, [*names, "term"]))
     ranked = "similarity" if related[0].distance is None else "distance"
-    lines = [f"     {pad('term', width)}  {ranked:>10}  through"]
-    for rank, (one, name) in enumerate(zip(related, names, strict=True), 1):
+    rows = [("", "term", ranked, "through")]
+    for rank, one in enumerate(related, 1):
         value = one.similarity if one.distance is None else one.distance
         through = ", ".join(
             f"{shorten(link.name, 24)} {link.part / one.similarity:.0%}"
@@ -203,8 +202,8 @@ def _terms_table(related: Sequence[Related]) -> str:
             if one.similarity > 0 and link.part >= 0.005 * one.similarity
         )
         path = f"  ({' → '.join(one.path)})" if len(one.path) > 2 else ""
-        lines.append(f"{rank:3}  {pad(name, width)}  {value:10.4g}  {through}{path}".rstrip())
-    return "\n".join(lines)
+        rows.append((f"{rank:3}", shorten(one.name, 40), f"{value:10.4g}", through + path))
+    return "\n".join(align(rows, "><><"))
 
 
 def _draw(graph: TermGraph, text: str, options: argparse.Namespace, to: Path) -> list[Path]:
@@ -294,19 +293,18 @@ def _predicted_json(one: Predicted) -> dict[str, Any]:
 
 
 def _predicted_table(found: Sequence[Predicted]) -> str:
-    from likewise.show.text import display_width, pad, shorten
+    from likewise.show.table import align
+    from likewise.show.text import shorten
 
-    names = [shorten(one.name, 40) for one in found]
-    width = max(map(display_width, [*names, "term"]))
     # Likely terms are ranked by the share itself.
     telling = any(one.score != one.share for one in found)
-    lines = [f"     {pad('term', width)}{'     telling' if telling else ''}      share  found"]
-    for rank, (one, name) in enumerate(zip(found, names, strict=True), 1):
+    rows = [["", "term", *(["telling"] if telling else []), "share", "found"]]
+    for rank, one in enumerate(found, 1):
         by = ", ".join(shorten(doc_id, 24) for doc_id, _ in one.documents)
-        score = f"  {one.score:10.4g}" if telling else ""
+        score = [f"{one.score:10.4g}"] if telling else []
         where = f"in {by}" if by else "along the graph alone"
-        lines.append(f"{rank:3}  {pad(name, width)}{score}  {one.share:9.4%}  {where}")
-    return "\n".join(lines)
+        rows.append([f"{rank:3}", shorten(one.name, 40), *score, f"{one.share:9.4%}", where])
+    return "\n".join(align(rows, "><>><" if telling else "><><"))
 
 
 def _opened(options: argparse.Namespace) -> TermGraph:
