@@ -33,18 +33,18 @@ BY_VECTORS = {
     "near vectors": "near(model=vectors)",
 }
 BY_LIKENESS = {
-    "hybrid lsi": "halves(model=lsi)",
-    "hybrid lsi all": "halves(model=lsi,candidates=0)",
-    "hybrid lsi no feedback": "halves(model=lsi,again=0)",
-    "hybrid lsi beta=2": "halves(model=lsi,beta=2,how=shares)",
-    "hybrid ddm": "halves(model=ddm)",
-    "hybrid lda": "halves(model=lda)",
-    "hybrid vectors": "halves(model=vectors)",
-    "dense lsi": "topics(model=lsi)",
-    "dense ddm": "topics(model=ddm)",
-    "dense vectors": "topics(model=vectors)",
-    "specific lsi": "words(model=lsi)",
-    "specific ddm": "words(model=ddm)",
+    "hybrid lsi": "hybrid(model=lsi)",
+    "hybrid lsi all": "hybrid(model=lsi,candidates=0)",
+    "hybrid lsi no feedback": "hybrid(model=lsi,feedback=0)",
+    "hybrid lsi beta=2": "hybrid(model=lsi,beta=2,scoring=shares)",
+    "hybrid ddm": "hybrid(model=ddm)",
+    "hybrid lda": "hybrid(model=lda)",
+    "hybrid vectors": "hybrid(model=vectors)",
+    "dense lsi": "hybrid(model=lsi,only=dense)",
+    "dense ddm": "hybrid(model=ddm,only=dense)",
+    "dense vectors": "hybrid(model=vectors,only=dense)",
+    "specific lsi": "hybrid(model=lsi,only=specific)",
+    "specific ddm": "hybrid(model=ddm,only=specific)",
     "eq4 lsi": "eq4(model=lsi)",
     "eq4 ddm": "eq4(model=ddm)",
     "topn": "topn",
@@ -105,7 +105,7 @@ NEARNESS: dict[str, dict[str, Any]] = {
 
 def hybrid(model: str = "") -> str:
     """The default likeness, by a model."""
-    return f"halves(model={model})" if model else "halves"
+    return f"hybrid(model={model})" if model else "hybrid"
 
 
 def near_in(model: str = "") -> str:

@@ -40,15 +40,15 @@ K = 10
 DEPTHS = (25, 50, 100, 200, 500)
 BASELINES = ("tfidf", "bm25", "topn", "lsh-tfidf", "topn-lda(model=lda)")
 BY_HALVES = (
-    "topics(model={})",
-    "words(model={})",
+    "hybrid(model={},only=dense)",
+    "hybrid(model={},only=specific)",
     "eq4(model={})",
     "eq4(model={},candidates=0)",
-    "halves(model={},again=0)",
-    "halves(model={})",
-    "halves(model={},candidates=0)",
+    "hybrid(model={},feedback=0)",
+    "hybrid(model={})",
+    "hybrid(model={},candidates=0)",
 )
-BY_VECTORS = ("topics", "words", "eq4", "halves")
+BY_VECTORS = ("eq4", "hybrid")
 COLLECTIONS = {
     "news": "20newsgroups",
     "schools": "wikipedia-schools",
@@ -84,7 +84,7 @@ def ask(c, method, queries):
 
 
 def fitted(c, models, options):
-    """Fit what is not there; say how each model was fitted and how its halves are weighed."""
+    """Fit what is not there; say how each model was fitted and how its vectors are weighed."""
     settings = f"(topics={options.topics},sweeps={options.sweeps})"
     configs = {"ddm": f"ddm{settings}", "lda": f"lda{settings}", "span": "span(of=ddm)"}
     for name in models:
@@ -97,7 +97,7 @@ def fitted(c, models, options):
         power = f", power of idf {model.power:g}" if hasattr(model, "power") else ""
         spent = f", {seconds:.0f} s to fit" if seconds else ""
         print(
-            f"  {configs.get(name, name)}: {model.width} axes{power}, halves count "
+            f"  {configs.get(name, name)}: {model.width} axes{power}, vectors count "
             f"{weights.points:g} and {weights.words:g} ({weights.chosen}){spent}",
             flush=True,
         )
@@ -108,10 +108,10 @@ def cells(c, method):
     name, _, inside = method.partition("(")
     model = inside.partition("model=")[2].rstrip(")").partition(",")[0]
     if name in BY_VECTORS:
-        halves = vectors_of(c.snapshot, model)
-        n_words = sum(len(lot.terms) for lot in halves.segments) / c.snapshot.n_slots
-        axes = 0 if name == "words" else halves.model.width
-        return axes + (0 if name == "topics" else 2 * n_words)
+        stored = vectors_of(c.snapshot, model)
+        n_words = sum(len(segment.terms) for segment in stored.segments) / c.snapshot.n_slots
+        axes = 0 if "only=specific" in inside else stored.model.width
+        return axes + (0 if "only=dense" in inside else 2 * n_words)
     sample = c.snapshot.live_docs()[:: max(1, len(c) // 2000)]
     whole = 2 * len(c.snapshot.term_counts(sample).terms) / len(sample)
     more = {"lsh-tfidf": Hashed().tables, "topn-lda": c.models[model].width if model else 0}
@@ -134,10 +134,10 @@ def speed(c, questions, models):
 
 def depths(c, questions):
     """Print how deep candidates have to be looked for."""
-    exact, slow = ask(c, "halves(model=lsi,candidates=0)", questions)
+    exact, slow = ask(c, "hybrid(model=lsi,candidates=0)", questions)
     print(f"candidates by each half, lsi\n{'':10}{'of the ten':>12}{'ms':>8}{'over accurate':>15}")
     for depth in DEPTHS:
-        found, each = ask(c, f"halves(model=lsi,candidates={depth})", questions)
+        found, each = ask(c, f"hybrid(model=lsi,candidates={depth})", questions)
         shared = sum(len(a & b) for a, b in zip(exact, found, strict=True))
         of_ten = shared / max(sum(map(len, exact)), 1)
         print(f"{depth:10}{of_ten:12.3f}{each * 1e3:8.2f}{slow / each:14.1f}×", flush=True)

@@ -2,11 +2,11 @@
 
     python benchmarks/like_scale.py [--docs 20000,200000,2000000] [--queries 200] [--profile]
 
-Documents are drawn (see corpora.py), indexed, LSI fitted with its defaults, halves stored, and
+Documents are drawn (see corpora.py), indexed, LSI fitted with its defaults, vectors stored, and
 from 100,000 documents on a finder. Each step runs in a process of its own, so that peaks of memory
 are its own; queries run on one core. Times are processor time; building uses all cores, and has the
 time by the clock beside it, which for the index includes drawing the documents. "accurate" scores
-every document by both halves; recall is the share of its ten that the two-level ranking has. A
+every document by both components; recall is the share of its ten that the two-level ranking has. A
 second round (`again`) scans all documents once more where ranking is accurate, and candidates only
 where it is two-level: the ratio of one round is the one to compare with what was published.
 Queries are documents of the collection; tfidf and bm25 get them whole. `--profile` says where a
@@ -40,7 +40,7 @@ from likewise.collection.job import Job
 from likewise.collection.snapshot import open_snapshot
 from likewise.collection.writer import Writer
 from likewise.derived.keeping import derive
-from likewise.like.methods import ByHalves
+from likewise.like.hybrid import Hybrid
 from likewise.models.fitting import fit_model, read_config
 from likewise.models.kinds import find_model, store_model
 from likewise.models.stored_vectors import vectors_of
@@ -55,7 +55,7 @@ K, DEPTH = 10, 100
 MODEL = "lsi"
 PUBLISHED_DOCS = 5_000_000
 PUBLISHED = "3.5 GB, 13 ms a query, scan 25 s"
-# What is stored by halves, by what it serves.
+# What is stored by vectors, by what it serves.
 PARTS = {
     "codes": ("codes", "scales", "shares"),
     "words": ("words.sizes", "words.terms", "words.weights", "words.scales"),
@@ -110,8 +110,8 @@ def run_fit(folder, **_):
     return told
 
 
-def run_halves(folder, **_):
-    """Store halves and the finder: what comes after the last document is the finder's time."""
+def run_vectors(folder, **_):
+    """Store vectors and the finder: what comes after the last document is the finder's time."""
     clock = Clock()
     halved = {}
 
@@ -126,15 +126,15 @@ def run_halves(folder, **_):
             writer.put(*made)
     told = clock.read()
     finder = {name: told[name] - halved[name] for name in ("cpu", "wall")}
-    return {"halves": halved, "finder": finder | {"peak": told["peak"]}}
+    return {"vectors": halved, "finder": finder | {"peak": told["peak"]}}
 
 
 def run_ask(folder, *, queries, profile, **_):
     resident = [memory()]
     start = time.perf_counter()
     c = lw.open(folder)
-    halves = vectors_of(c.snapshot, MODEL)
-    two_level, accurate = (ByHalves(MODEL, candidates=n).ranker(halves) for n in (DEPTH, 0))
+    stored = vectors_of(c.snapshot, MODEL)
+    two_level, accurate = (Hybrid(MODEL, candidates=n).ranker(stored) for n in (DEPTH, 0))
     chosen = np.random.default_rng(1).choice(c.snapshot.live_docs(), queries, replace=False)
     questions = [Question(str(doc), (of_doc(c.snapshot, doc),)) for doc in chosen.tolist()]
     two_level.rank(questions[0], k=K)
@@ -169,19 +169,19 @@ def run_ask(folder, *, queries, profile, **_):
     truth = timed("accurate", rank(accurate, accurate.again))
     hits = [len({*f.docs.tolist()} & {*t.docs.tolist()}) for f, t in zip(found, truth, strict=True)]
     told["recall"] = sum(hits) / sum(len(t.docs) for t in truth)
-    timed("scan", lambda n: [scan(two_level.likeness.view.lots, one) for one in asked[:n]])
+    timed("scan", lambda n: [scan(two_level.likeness.encoder.segments, one) for one in asked[:n]])
     for name in ("tfidf", "bm25"):
         ranker = Whole(retriever_of(c.snapshot, read_model(name)))
         timed(name, lambda n, r=ranker: [r.rank(one, k=K) for one in questions[:n]])
     return told | sizes(c)
 
 
-def scan(lots, asked):
-    """Multiply all compact halves with what is asked: what a finder must be faster than."""
+def scan(segments, asked):
+    """Multiply all dense vectors with what is asked: what a finder must be faster than."""
     point = asked.point.astype(np.float32)
-    for lot in lots:
-        out = np.empty(len(lot.scales), np.float32)
-        scan_points(lot.codes, lot.scales, point, out)
+    for segment in segments:
+        out = np.empty(len(segment.scales), np.float32)
+        scan_points(segment.codes, segment.scales, point, out)
         np.partition(out, len(out) - DEPTH)
 
 
@@ -228,7 +228,7 @@ def show_profile(function, queries):
         )
 
 
-STEPS = {"index": run_index, "fit": run_fit, "halves": run_halves, "ask": run_ask}
+STEPS = {"index": run_index, "fit": run_fit, "vectors": run_vectors, "ask": run_ask}
 
 
 def run_apart(step, folder, *, docs, queries, profile):
@@ -251,7 +251,7 @@ def scale(all_docs, *, queries=200, profile=False):
                 step: run_apart(step, folder, docs=docs, queries=queries, profile=profile)
                 for step in STEPS
             }
-            told[docs] = one | one["halves"]
+            told[docs] = one | one["vectors"]
         print(f"{docs:,} documents: drawn in {told[docs]['index']['drawing']:.0f} s, done")
     building(told)
     storage(told)
@@ -269,11 +269,11 @@ def line(name, cells):
 
 def building(told):
     heading("building: s of processor time (by the clock)", told)
-    for step in ("index", "fit", "halves", "finder"):
+    for step in ("index", "fit", "vectors", "finder"):
         spent = [(one[step], one["ask"]["lists"] or step != "finder") for one in told.values()]
         line(step, [f"{t['cpu']:.1f} ({t['wall']:.1f})" if there else "-" for t, there in spent])
     for step in ("index", "fit", "finder"):
-        name = "halves and finder" if step == "finder" else step
+        name = "vectors and finder" if step == "finder" else step
         line(f"peak MB, {name}", [f"{one[step]['peak'] / 1e6:,.0f}" for one in told.values()])
 
 
@@ -324,7 +324,7 @@ def speed(told):
         ("  the first time, before pages are mapped", "two-level cold"),
         ("accurate ranking", "accurate"),
         ("  one round", "accurate once"),
-        ("  a scan of compact halves", "scan"),
+        ("  a scan of dense vectors", "scan"),
     )
     for name, key in rows:
         line(name, [f"{ask[key] * 1e3:,.3f}" for ask in asks])

@@ -25,9 +25,7 @@ SEARCHES = {
     "tfidf": "likewise.retrieve.models:TFIDF",
     "inner": "likewise.retrieve.models:InnerProduct",
     "near": "likewise.like.near:Near",
-    "halves": "likewise.like.methods:ByHalves",
-    "topics": "likewise.like.methods:TopicsOnly",
-    "words": "likewise.like.methods:WordsOnly",
+    "hybrid": "likewise.like.hybrid:Hybrid",
 }
 
 # Expanders: what gives a query other terms.

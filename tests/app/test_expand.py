@@ -131,7 +131,7 @@ def test_the_filter_holds_for_every_search(papers):
         (["search", "wing", "--expand", "rm3(docs=x)"], "docs must be a whole number"),
         (["search", "wing", "--expand", "robust(similarity=x)"], "unknown similarity 'x'"),
         (["search", "wing", "--expand", "rm3", "--method", "near"], "no terms to expand"),
-        (["search", "wing", "--expand", "rm3", "--method", "halves"], "no terms to expand"),
+        (["search", "wing", "--expand", "rm3", "--method", "hybrid"], "no terms to expand"),
         (["run", "--like", "ids.txt", "--expand", "rm3"], "not for --like"),
     ],
 )
@@ -150,7 +150,7 @@ def test_an_expander_searches_as_the_stage_before_it(papers):
     assert terms[0] == terms[1] != terms[2]
 
 
-@pytest.mark.parametrize("method", ["near", "halves"])
+@pytest.mark.parametrize("method", ["near", "hybrid"])
 def test_what_compares_texts_has_no_use_for_terms(papers, method):
     stage = papers.pipeline("bm25 >> rm3") >> method
     with pytest.raises(UsageError, match="no use for the terms of an expansion"):

@@ -14,12 +14,12 @@ from likewise.evaluate import links
 from likewise.models.stored_vectors import vectors_of
 
 METHODS = [
-    "halves",
-    "halves(candidates=0,again=0,beta=2)",
-    "halves(how=shares)",
+    "hybrid",
+    "hybrid(candidates=0,feedback=0,beta=2)",
+    "hybrid(scoring=shares)",
     "eq4",
-    "topics",
-    "words",
+    "hybrid(only=dense)",
+    "hybrid(only=specific)",
 ]
 OTHERS = ["bm25", "tfidf", "ql", "topn(words=5)", "topn-lda", "lsh-tfidf"]
 
@@ -95,7 +95,7 @@ def test_several_documents_and_what_to_keep_away_from(fields, capsys):
     assert {answer["fields"]["subject"] for answer in away} == {"wing"}
     assert "heat5" not in {answer["doc_id"] for answer in away}
     one, other, mixed = (
-        {a.doc_id: a.score for a in fields.like(ids, k=29, method="halves(again=0)")}
+        {a.doc_id: a.score for a in fields.like(ids, k=29, method="hybrid(feedback=0)")}
         for ids in ("wing1", "heat2", ["wing1", "heat2"])
     )
     assert mixed["wing4"] == pytest.approx((one["wing4"] + other["wing4"]) / 2)
@@ -128,10 +128,10 @@ def test_what_a_person_sees(fields, capsys, tmp_path):
         (["--id", "nothing"], "no document 'nothing'"),
         (["--id", "wing1", "--unlike", "nothing"], "no document 'nothing'"),
         (["--id", "wing1", "--method", "nonsense"], "unknown method"),
-        (["--id", "wing1", "--method", "halves(how=odd)"], "even or shares"),
-        (["--id", "wing1", "--method", "halves(candidates=-1)"], "candidates"),
-        (["--id", "wing1", "--method", "halves(again=-1)"], "again"),
-        (["--id", "wing1", "--method", "halves(model=odd)"], "no model 'odd'"),
+        (["--id", "wing1", "--method", "hybrid(scoring=odd)"], "even or shares"),
+        (["--id", "wing1", "--method", "hybrid(candidates=-1)"], "candidates"),
+        (["--id", "wing1", "--method", "hybrid(feedback=-1)"], "feedback"),
+        (["--id", "wing1", "--method", "hybrid(model=odd)"], "no model 'odd'"),
         (["--id", "wing1", "--filter", "odd=1"], "no document has a field"),
         (["--doc", "/nowhere/x.txt"], "cannot be read"),
         (["--id", "wing1", "--html", "/nowhere/x.html"], "cannot be written"),
@@ -228,11 +228,11 @@ def test_weights_are_learnt(fields, capsys, tmp_path):
 
 def test_likeness_is_a_method_of_search_and_a_stage(fields, capsys):
     code, out, _ = call(
-        capsys, "search", fields.folder, "wing", "flutter", "--method", "halves", "--json"
+        capsys, "search", fields.folder, "wing", "flutter", "--method", "hybrid", "--json"
     )
     assert code == 0
     assert json.loads(out)["answers"][0]["fields"]["subject"] == "wing"
-    both = lw.fuse("halves", "bm25", method="rrf", depth=20)
+    both = lw.fuse("hybrid", "bm25", method="rrf", depth=20)
     [(_, ranking, _)] = fields.pipeline(both)("aileron flutter")
     assert len(ranking.docs)
 
@@ -243,7 +243,7 @@ def test_explanations_are_of_the_ranking_that_was_asked_for(fields, k, where):
     # A second round depends on the first answers, and so on filters and on how many are wanted.
     found = [
         fields.like("wing1", k=k, filter=where, explain=True),
-        fields.search("laminar wing heat", k=k, filter=where, method="halves", explain=True),
+        fields.search("laminar wing heat", k=k, filter=where, method="hybrid", explain=True),
     ]
     for answers in found:
         assert len(answers)

@@ -158,7 +158,7 @@ def test_a_long_query_says_what_is_perturbed(call):
         (["wing", "flutter", "--near", "nonsense"], "has 'nonsense'"),
         (["wing", "flutter", "--near", "the"], "has 'the'"),
         (["wing", "--method", "nonsense"], "unknown method"),
-        (["wing", "--method", "halves"], "unknown method"),
+        (["wing", "--method", "hybrid"], "unknown method"),
         (["wing", "--plot", "nowhere/x"], "there is no folder nowhere"),
         (["wing", "--plot", "x.pdf"], "not as .pdf"),
         (["wing", "--plot", "notes.lw"], "a folder"),

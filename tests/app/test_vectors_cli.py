@@ -67,7 +67,7 @@ def test_vectors_of_a_file(call):
     assert "without 0" in out
     assert "no vector" not in out
     assert json.loads(call("info", "d.lw", "--json")[1])["models"] == ["vectors"]
-    for method in ("halves", "topics", "halves(beta=0.5)", "eq4"):
+    for method in ("hybrid", "hybrid(only=dense)", "hybrid(beta=0.5)", "eq4"):
         assert themes(call, "--id", "4", "--method", method) == [1] * 5
     code, out, _ = call("like", "d.lw", "--id", "4", "--explain")
     assert code == 0
@@ -91,7 +91,7 @@ def test_some_documents_have_no_vector(call):
     values = json.loads(call("fit", "d.lw", "--vectors", "some.npy", "--json")[1])
     assert (values["name"], values["kind"], values["topics"]) == ("vectors", "vectors", WIDTH)
     assert values["history"][0]["without"] == 9
-    assert themes(call, "--id", "88", "--method", "topics(model=vectors)") == [1] * 5
+    assert themes(call, "--id", "88", "--method", "hybrid(model=vectors,only=dense)") == [1] * 5
     assert call("fit", "d.lw", "--vectors", "all.npy", "--vector-ids", "names.txt")[0] == 0
 
 
@@ -123,12 +123,12 @@ def test_a_vector_is_no_metadata_but_stays_with_its_document(call):
 def test_runs_and_judgements(call, here):
     assert call("fit", "d.lw", "--vectors", "all.npy")[0] == 0
     (here / "qrels.txt").write_text(call("qrels", "d.lw", "--same", "theme", "--ids", "ids.txt")[1])
-    for method in ("words", "halves"):
+    for name, method in (("words", "hybrid(only=specific)"), ("hybrid", "hybrid")):
         code, out, _ = call("run", "d.lw", "--like", "ids.txt", "-k", "10", "--method", method)
         assert code == 0
-        (here / f"{method}.run").write_text(out)
+        (here / f"{name}.run").write_text(out)
     code, out, _ = call(
-        "eval", "--qrels", "qrels.txt", "words.run", "halves.run", "--measures", "P@10", "--json"
+        "eval", "--qrels", "qrels.txt", "words.run", "hybrid.run", "--measures", "P@10", "--json"
     )
     assert code == 0
     means = [run["measures"]["P@10"]["mean"] for run in json.loads(out)["runs"]]

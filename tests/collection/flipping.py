@@ -66,7 +66,7 @@ def filtered(c):
 
 def liked(name):
     def ask(c):
-        found = c.like("d5", k=4, method=f"halves(model={name})", explain=True)
+        found = c.like("d5", k=4, method=f"hybrid(model={name})", explain=True)
         return [[one.doc_id, one.score] for one in found]
 
     return ask

@@ -243,9 +243,10 @@ def _in_hand(c, doc_id, models):
         found["like, explained"] = _explained(c.like(doc_id, explain=True))
         found["neighbours"] = _ranked(c.like(doc_id, method="near"))
     for model in models:
-        for method in ("halves", "eq4"):
-            named = f"{method}(model={model})"
-            found[named] = _ranked(c.like(doc_id, method=named))
+        # What was noted is called as it was then.
+        for called, method in (("halves", "hybrid"), ("eq4", "eq4")):
+            likely = c.like(doc_id, method=f"{method}(model={model})")
+            found[f"{called}(model={model})"] = _ranked(likely)
         near = f"near(model={model})"
         found[near] = _ranked(c.like(doc_id, method=near))
         found[f"{DECOMPOSED}{model}"] = _decomposed(c, doc_id, model)
@@ -265,8 +266,8 @@ def _decomposed(c, doc_id, model):
 def _text_in_hand(c, text, info):
     found = {}
     for model in info["models"]:
-        named = f"halves(model={model})"
-        found[named] = _ranked(c.like(text=text, method=named))
+        likely = c.like(text=text, method=f"hybrid(model={model})")
+        found[f"halves(model={model})"] = _ranked(likely)
         made = c.models.decompose(text=text, model=model, words=ALL)
         found[f"{DECOMPOSED}{model}"] = {
             "shares": list(made.shares),

@@ -163,8 +163,8 @@ def ask(c, seed):
         put(f"like {method}", c.like(doc_id, k=4, method=method))
     put("rm3", c.search(query, k=5, method="bm25", expand="rm3"))
     for name in info["models"]:
-        put(f"like {name}", c.like(doc_id, k=5, method=f"halves(model={name})"))
-        put(f"like text {name}", c.like(text=query, k=5, method=f"halves(model={name})"))
+        put(f"like {name}", c.like(doc_id, k=5, method=f"hybrid(model={name})"))
+        put(f"like text {name}", c.like(text=query, k=5, method=f"hybrid(model={name})"))
         put(f"neighbours {name}", c.like(doc_id, k=4, method=f"near(model={name})"))
     if info["models"]:
         put("reasons", c.like(doc_id, k=2, explain=True))

@@ -134,10 +134,10 @@ def test_a_dropped_model_is_missed_after_a_refresh(folder):
     with lw.open(folder) as old, lw.open(folder) as other:
         old.like("d1")
         other.models.drop("lsi")
-        old.like("d1", method="halves(model=lsi)")
+        old.like("d1", method="hybrid(model=lsi)")
         old.refresh()
         with pytest.raises(UsageError, match="has no model"):
-            old.like("d1", method="halves(model=lsi)")
+            old.like("d1", method="hybrid(model=lsi)")
         assert old.search(THEMES["heat"], k=3)
 
 

@@ -23,7 +23,7 @@ ASKED = {
     "search": lambda c: c.search(QUERY, k=3),
     "explained": lambda c: c.search(QUERY, k=2, method="bm25", explain=True),
     "filtered": lambda c: c.search(QUERY, k=3, method="bm25", filter="year>=1960"),
-    "by likeness": lambda c: c.search(QUERY, k=3, method="halves"),
+    "by likeness": lambda c: c.search(QUERY, k=3, method="hybrid"),
     "near": lambda c: c.search(QUERY, k=3, method="near"),
     "graph": lambda c: c.search(QUERY, k=3, expand="graph"),
     "run": lambda c: dict(c.run([Query("1", QUERY)], k=3, method="bm25", threads=1)),

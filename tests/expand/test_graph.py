@@ -262,7 +262,7 @@ def test_the_graph_is_made_where_there_is_none(shelf):
 
 def test_a_search_that_cannot_be_leaves_no_graph(shelf):
     with pytest.raises(UsageError, match="no terms to expand"):
-        shelf.collection.pipeline("halves", expand="graph")
+        shelf.collection.pipeline("hybrid", expand="graph")
     assert shelf.collection.terms.graphs == []
 
 

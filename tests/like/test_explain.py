@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 import likewise as lw
 from likewise.collection.build import content
 from likewise.errors import LikewiseError
+from likewise.like.components import Encoder, Parts, Scoring, mix
 from likewise.like.explain import (
     FEEDBACK,
     OTHERS,
@@ -24,25 +25,24 @@ from likewise.like.explain import (
     Explainer,
     LikeQuery,
 )
-from likewise.like.likeness import Likeness, Parts
-from likewise.like.view import How, View, mix
+from likewise.like.hybrid import Likeness
 from likewise.models.attribution import NOTHING, EncodedDocument
 from likewise.models.model import Weights
 from likewise.models.stored_vectors import StoredVectors
 from likewise.models.surface_forms import surface_words
 from likewise.retrieve.question import AGAINST, Question, of_doc, of_text
-from likewise_papers.like.published import PublishedView
+from likewise_papers.like.published import PublishedEncoder
 
 WORDS = ["wing", "flutter", "heat", "layer", "flow", "plate", "lift", "drag", "shock", "jet"]
 
 
-def likeness_of(c, model, view=View, weights=Weights(1.0, 1.5)):
+def likeness_of(c, model, view=Encoder, weights=Weights(1.0, 1.5)):
     return Likeness(view(StoredVectors(c.snapshot, c.models[model])), weights)
 
 
 def asked_of(likeness, question):
     like, unlike = (
-        [likeness.view.ask(example.counts) for example in examples]
+        [likeness.encoder.encode(example.counts) for example in examples]
         for examples in (question.like, question.unlike)
     )
     return mix(like, unlike, against=AGAINST)
@@ -52,7 +52,7 @@ def encoded_of(likeness, question):
     weights = [1 / len(question.like)] * len(question.like)
     weights += [-AGAINST / len(question.unlike) for _ in question.unlike]
     return [
-        EncodedDocument(example.counts, likeness.view.ask(example.counts).point, weight)
+        EncodedDocument(example.counts, likeness.encoder.encode(example.counts).point, weight)
         for example, weight in zip(question.examples, weights, strict=True)
     ]
 
@@ -105,13 +105,15 @@ def check(likeness, question, docs, text=""):
             orjson.dumps(passage.to_json())
 
 
-@pytest.mark.parametrize("view", [View, partial(View, how=How.SHARES), PublishedView])
+@pytest.mark.parametrize(
+    "view", [Encoder, partial(Encoder, scoring=Scoring.SHARES), PublishedEncoder]
+)
 @pytest.mark.parametrize("model", ["lda", "lsi"])
 def test_explanations_add_up_to_the_score_of_the_ranking(themes, model, view):
     likeness, s = likeness_of(themes, model, view), themes.snapshot
     question = Question("q", (of_doc(s, 0),))
     asked = asked_of(likeness, question)
-    ranking, _ = likeness.rank(asked, k=20, depth=0, omit=question.docs)
+    ranking, _ = likeness.rank(asked, k=20, candidates=0, omit=question.docs)
     found = explained(likeness, question, asked, ranking.docs.tolist())
     assert [why.score for why in found] == pytest.approx(ranking.scores.tolist(), abs=1e-9)
     check(likeness, question, ranking.docs.tolist())
@@ -157,7 +159,7 @@ def test_explanations_add_up_on_any_collection(corpus, model):
 
 def test_a_word_has_its_part_and_the_related_words_behind_it(themes):
     likeness, s = likeness_of(themes, "lsi"), themes.snapshot
-    model = likeness.view.model
+    model = likeness.encoder.model
     question = Question("q", (of_doc(s, 0),))
     asked = asked_of(likeness, question)
     why = why_of(likeness, question, asked, 3)
@@ -220,7 +222,7 @@ def test_what_is_beyond_the_question_is_a_part_of_its_own(themes):
     likeness, s = likeness_of(themes, "lsi"), themes.snapshot
     question = Question("q", (of_doc(s, 0),))
     asked = asked_of(likeness, question)
-    turned = asked._replace(point=asked.point + likeness.view.ask(of_doc(s, 1).counts).point)
+    turned = asked._replace(point=asked.point + likeness.encoder.encode(of_doc(s, 1).counts).point)
     why = why_of(likeness, question, turned, 4)
     [beyond] = [part for part in group(why, RELATED) if part.kind == "rest"]
     assert beyond.name == FEEDBACK
@@ -236,7 +238,7 @@ def test_a_model_without_words_is_one_part(papers):
     likeness = SimpleNamespace(
         collection=s,
         weights=Weights(),
-        view=SimpleNamespace(model=SimpleNamespace(attribute=lambda *_: [NOTHING])),
+        encoder=SimpleNamespace(model=SimpleNamespace(attribute=lambda *_: [NOTHING])),
         split=lambda asked, docs: [given_parts],
         rows=lambda docs: np.zeros((1, 2)),
     )

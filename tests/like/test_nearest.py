@@ -66,7 +66,7 @@ def expected(c, near, query, *, allowed=None, omit=-1):
     space = space_by(c, near)
     if space.metric.rootless and not query.any():
         return {}
-    rows = space.halves.coordinates(np.arange(c.snapshot.n_slots)).astype(np.float64)
+    rows = space.stored.coordinates(np.arange(c.snapshot.n_slots)).astype(np.float64)
     scores = formula(space.metric.name, rows, query.astype(np.float64))
     open_ = np.zeros(len(rows), np.bool_)
     open_[c.snapshot.live_docs()] = True
@@ -96,7 +96,7 @@ def check(ranking, truth, k):
 def test_neighbours_are_those_of_the_formula(parts, near, k):
     space = space_by(parts, near)
     for doc in (0, 49, 50, 100, 121):
-        [vector] = space.halves.coordinates(np.array([doc]))
+        [vector] = space.stored.coordinates(np.array([doc]))
         [ranking] = space.rank(vector[None, :], k, omit=np.array([doc]))
         check(ranking, expected(parts, near, vector, omit=doc), k)
 
@@ -201,7 +201,7 @@ def test_finders_of_segments_propose(tmp_path, monkeypatch, model):
     c = lw.index([*documents(1500)], to=tmp_path / "c.lw", model=model)
     c.add([{**one, "id": f"new-{i}"} for i, one in enumerate(documents(60, seed=1))])
     space = space_by(c, "near")
-    assert [one is not None for one in space.halves.finders] == [True, False]
+    assert [one is not None for one in space.stored.finders] == [True, False]
     scanned = space_by(c, "near(index=scan)")
     docs = c.snapshot.live_docs()[::20]
     found, truth = space.nearest_to(docs, 10), scanned.nearest_to(docs, 10)

@@ -112,7 +112,7 @@ def test_damage_is_found(c):
             fresh.snapshot.check()
         if name in ("scales", "shares", "words.sizes", "words.scales"):
             with pytest.raises(DamagedError, match=rf"{name} was altered"):
-                fresh.like("flow-0", method="halves" if name != "shares" else "eq4")
+                fresh.like("flow-0", method="hybrid" if name != "shares" else "eq4")
         else:
             fresh.like("flow-0")
         data[offset] ^= 1
@@ -127,8 +127,8 @@ def test_weights_are_kept_with_the_model(c):
     c.refresh()
     assert missing(c) == []
     assert vectors_of(c.snapshot).weights.chosen == "learnt"
-    assert likeness_by(c, "halves").weights.words == 0.25
-    assert likeness_by(c, "halves(beta=3)").weights.words == 3
+    assert likeness_by(c, "hybrid").weights.words == 0.25
+    assert likeness_by(c, "hybrid(beta=3)").weights.words == 3
 
 
 def test_large_segments_are_found_by_an_index(c, monkeypatch):
@@ -139,7 +139,7 @@ def test_large_segments_are_found_by_an_index(c, monkeypatch):
     assert finder is not None
     c.add(list(documents())[40:45])
     assert [one is None for one in vectors_of(c.snapshot).finders] == [False, True]
-    expected = c.like("flow-0", k=5, method="halves(candidates=0)")
+    expected = c.like("flow-0", k=5, method="hybrid(candidates=0)")
     assert [a.doc_id for a in c.like("flow-0", k=5)] == [a.doc_id for a in expected]
     c.add(list(documents())[45:60])
     found = c.like("flow-0", k=5, filter="theme=wing")

@@ -84,9 +84,9 @@ def test_true_vectors_help(fitted):
     assert isinstance(model, UserVectors)
     assert (model.kind, model.width, len(model.kept.keys)) == ("vectors", WIDTH, N_DOCS)
     assert model.history[0]["without"] == 0
-    both = precision(fitted, "halves")
-    assert both > precision(fitted, "words") + 0.1
-    assert precision(fitted, "topics") > 0.9
+    both = precision(fitted, "hybrid")
+    assert both > precision(fitted, "hybrid(only=specific)") + 0.1
+    assert precision(fitted, "hybrid(only=dense)") > 0.9
 
 
 def test_the_weight_is_by_trust_unless_it_is_given(fitted, tmp_path):
@@ -94,10 +94,10 @@ def test_the_weight_is_by_trust_unless_it_is_given(fitted, tmp_path):
     assert vectors_of(fitted.snapshot).weights == Weights(model.weight, 1.0, "trust")
     assert 0 < model.weight < 1
     for method, weights in (
-        ("halves", (model.weight, 1.0)),
-        ("halves(beta=3)", (model.weight, 3.0)),
-        ("topics", (1.0, 0.0)),
-        ("words", (0.0, 1.0)),
+        ("hybrid", (model.weight, 1.0)),
+        ("hybrid(beta=3)", (model.weight, 3.0)),
+        ("hybrid(only=dense)", (1.0, 0.0)),
+        ("hybrid(only=specific)", (0.0, 1.0)),
     ):
         used = likeness_by(fitted, method).weights
         assert (used.points, used.words) == weights
@@ -112,12 +112,12 @@ def test_random_vectors_do_no_harm(tmp_path, width):
     c = lw.index(PLAIN, to=tmp_path / "c.lw", model=None)
     random = np.random.default_rng(1).standard_normal((N_DOCS, width))
     c.models.fit(vectors=random)
-    words = precision(c, "words")
+    words = precision(c, "hybrid(only=specific)")
     assert words > 2 / N_KINDS
     assert c.models[c.models.default()].weight < 0.05
-    assert precision(c, "halves") > words - 0.02
+    assert precision(c, "hybrid") > words - 0.02
     c.models.fit(UserVectorsConfig(weight=1.0), vectors=random)
-    assert precision(c, "halves") < words - 0.05, "the weight is what saves it"
+    assert precision(c, "hybrid") < words - 0.05, "the weight is what saves it"
 
 
 def test_stored_and_loaded_it_is_the_same(fitted, tmp_path):
@@ -179,10 +179,10 @@ def test_documents_added_later_bring_vectors_in_their_field(tmp_path):
     # The text says nothing: only the vector tells what it is like.
     c.add([{"id": "new", "text": "zebra", "kind": 2, "v": ROWS[8].tolist()}])
     for _ in range(2):
-        assert precision(c, "topics", asked=["new"]) == 1
+        assert precision(c, "hybrid(only=dense)", asked=["new"]) == 1
         c.merge()
     c.add([{"id": "new", "text": "zebra", "kind": 5, "v": ROWS[5].tolist()}], replace=True)
-    assert precision(c, "topics", asked=["new"]) == 1
+    assert precision(c, "hybrid(only=dense)", asked=["new"]) == 1
     c.add([{"id": "broken", "text": "zebra", "v": [1, 2]}, {"id": "none", "text": "zebra"}])
     assert directions(c)["broken"].tobytes() == directions(c)["none"].tobytes()
     with pytest.raises(UsageError, match="'v' of document 'broken'"):
@@ -190,26 +190,26 @@ def test_documents_added_later_bring_vectors_in_their_field(tmp_path):
 
 
 def test_a_document_of_the_collection_asks_with_its_own_vector(fitted, tmp_path):
-    view = likeness_by(fitted, "halves").view
+    view = likeness_by(fitted, "hybrid").encoder
     example = of_doc(fitted.snapshot, fitted.snapshot.find_doc("d5"))
-    np.testing.assert_allclose(view.ask(*example).point, directions(fitted)["d5"], atol=1e-6)
-    guess = view.ask(example.counts).point
-    assert np.abs(guess - view.ask(*example).point).max() > 0.01
-    np.testing.assert_array_equal(view.ask(*example).terms, view.ask(example.counts).terms)
+    np.testing.assert_allclose(view.encode(*example).point, directions(fitted)["d5"], atol=1e-6)
+    guess = view.encode(example.counts).point
+    assert np.abs(guess - view.encode(*example).point).max() > 0.01
+    np.testing.assert_array_equal(view.encode(*example).terms, view.encode(example.counts).terms)
 
 
 def test_a_text_may_come_with_its_vector(fitted):
     """A text that says nothing, with the vector of a kind, is like that kind."""
     for kind in (1, 4):
-        found = fitted.like(text="zebra", vector=ROWS[kind], k=5, method="topics")
+        found = fitted.like(text="zebra", vector=ROWS[kind], k=5, method="hybrid(only=dense)")
         assert [answer.fields["kind"] for answer in found] == [kind] * 5
-        alone = fitted.like(vector=ROWS[kind : kind + 1], k=5, method="topics")
+        alone = fitted.like(vector=ROWS[kind : kind + 1], k=5, method="hybrid(only=dense)")
         assert [a.doc_id for a in alone] == [a.doc_id for a in found]
     own = fitted.like(text=PLAIN[3]["text"], vector=ROWS[3], k=1)
     assert own[0].doc_id == "d3", "itself"
     mixed = fitted.like("d0", text="zebra", vector=ROWS[0], k=5)
     assert [answer.fields["kind"] for answer in mixed] == [0] * 5
-    assert not len(fitted.like(text="zebra", method="topics"))
+    assert not len(fitted.like(text="zebra", method="hybrid(only=dense)"))
 
 
 def test_scores_are_explained(fitted):
@@ -249,7 +249,7 @@ def test_some_documents_have_none(tmp_path):
     rows[7] = 0
     model = c.models.fit(vectors=rows, ids=IDS[:200])
     assert model.history[0]["without"] == N_DOCS - 199
-    assert precision(c, "topics", asked=IDS[200:]) > 0.8, "their words tell"
+    assert precision(c, "hybrid(only=dense)", asked=IDS[200:]) > 0.8, "their words tell"
 
 
 def test_other_uses_of_a_model(fitted, tmp_path):

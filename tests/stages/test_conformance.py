@@ -231,7 +231,7 @@ def test_every_name_of_the_registry_is_here():
 
 
 def test_a_filter_does_not_leak_through_smoothing(c):
-    for first in ("near", "bm25", "halves"):
+    for first in ("near", "bm25", "hybrid"):
         pipeline = c.pipeline(first, filter="year>=2005") >> "klsa"
         for result in pipeline(QUERIES):
             years = [c.snapshot.document(doc).fields["year"] for doc in result.ranking.docs]

@@ -20,7 +20,7 @@ WRITTEN = [
     "fuse(bm25, ql, method=mnz) >> cut(100)",
     "fuse(bm25 >> rm3 >> bm25, near(metric=js), method=sum, normalise=rank, weights=1|0.5)",
     "where(year>=1960 & theme=wing or id=3) >> ql-jm(lam=0.2)",
-    "halves(candidates=0) >> cut(3)",
+    "hybrid(candidates=0) >> cut(3)",
 ]
 
 

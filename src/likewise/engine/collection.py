@@ -189,7 +189,7 @@ class Collection:
         vector: ArrayLike | None = None,
         k: int = 10,
         filter: Filters = "",
-        method: Method = "halves",
+        method: Method = "hybrid",
         explain: bool = False,
     ) -> Answers:
         """Find the k documents most like some in hand: ids of the collection, or texts.
@@ -201,9 +201,7 @@ class Collection:
         query = like_query(ids, text, unlike, unlike_text, vector)
         stage = read_method(method)
         if vector is not None and not getattr(stage, "compares_vectors", False):
-            raise UsageError(
-                f"method {stage} has no use for a vector; halves, topics and eq4 compare them"
-            )
+            raise UsageError(f"method {stage} has no use for a vector; hybrid and eq4 compare them")
         pipeline = Pipeline(self.snapshot, read_method(stage, filter), k=k)
         return pipeline.answers(query, explain=explain)
 
@@ -313,14 +311,14 @@ class Collection:
         What holds the state is let go of before anything is stored, so that it can be removed.
         """
         from likewise.evaluate.learn import learn_weights
-        from likewise.like.view import View
+        from likewise.like.components import Encoder
         from likewise.models.model import Weights
         from likewise.models.stored_vectors import vectors_of
 
-        halves = vectors_of(self.snapshot, model)
-        now = halves.weights or Weights()
-        learnt = learn_weights(View(halves), now, qrels, threads=os.cpu_count() or 1)
-        return learnt, now.points, halves.model.name, halves.artifact.id if halves.artifact else ""
+        stored = vectors_of(self.snapshot, model)
+        now = stored.weights or Weights()
+        learnt = learn_weights(Encoder(stored), now, qrels, threads=os.cpu_count() or 1)
+        return learnt, now.points, stored.model.name, stored.artifact.id if stored.artifact else ""
 
     @of_one_state
     def risk(

@@ -13,9 +13,8 @@ from likewise.compiled import Doubles
 from likewise.errors import UsageError
 from likewise.evaluate.measures import evaluate
 from likewise.evaluate.trec import Qrels, Run
-from likewise.like.likeness import Likeness
-from likewise.like.methods import ByHalves
-from likewise.like.view import View
+from likewise.like.components import Encoder
+from likewise.like.hybrid import Hybrid, Likeness
 from likewise.models.model import Weights
 from likewise.records import Ranking
 from likewise.retrieve.question import Question, of_doc
@@ -59,7 +58,7 @@ class Learnt:
 
 
 def learn_weights(
-    view: View,
+    encoder: Encoder,
     now: Weights,
     qrels: Qrels,
     *,
@@ -68,11 +67,11 @@ def learn_weights(
     seed: int = 0,
     threads: int = 1,
 ) -> Learnt:
-    """Choose how much own words count, by judgements whose queries are documents by id.
+    """Choose how much specific words count, by judgements whose queries are documents by id.
 
     Documents are ranked as `like` does by default.
     """
-    collection = view.halves.collection
+    collection = encoder.collection
     qids = [qid for qid in qrels if qrels.relevant(qid)]
     if len(qids) < _LEAST_QUERIES:
         raise UsageError(
@@ -84,16 +83,16 @@ def learn_weights(
     questions = [
         Question(qid, (of_doc(collection, doc),)) for qid, doc in zip(qids, docs, strict=True)
     ]
-    asked = [view.ask(*question.like[0]) for question in questions]
+    asked = [encoder.encode(*question.like[0]) for question in questions]
 
     def run(weight: float) -> Run:
-        likeness = Likeness(view, Weights(now.points, weight))
+        likeness = Likeness(encoder, Weights(now.points, weight))
         omit = [question.docs for question in questions]
-        how = ByHalves()
+        how = Hybrid()
 
         def rank(i: int) -> Ranking:
             return likeness.rank(
-                asked[i], k=100, depth=how.candidates, again=how.again, omit=omit[i]
+                asked[i], k=100, candidates=how.candidates, feedback=how.feedback, omit=omit[i]
             )[0]
 
         with ThreadPoolExecutor(threads) as pool:

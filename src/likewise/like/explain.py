@@ -10,19 +10,21 @@ from bisect import bisect
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import cached_property, partial
 from itertools import islice, repeat
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
 from likewise.collection.build import content
 from likewise.compiled import Doubles, Ints
-from likewise.like.likeness import Likeness, Parts
+from likewise.like.components import EncodedQuery, Parts
 from likewise.like.passages import TermNumbers, TextWords
-from likewise.like.view import Asked
 from likewise.models.attribution import Attribution, EncodedDocument, Pairs, Shares, by_magnitude
 from likewise.models.surface_forms import readable_terms
 from likewise.records import Explanation, Part, Passage, Topic, WordShares, in_order
 from likewise.retrieve.question import Question
+
+if TYPE_CHECKING:
+    from likewise.like.hybrid import Likeness
 
 # Groups of parts, and parts that no word stands for.
 TOPICS, RELATED, SPECIFIC = "topics", "related words", "specific words"
@@ -42,7 +44,7 @@ class LikeQuery(NamedTuple):
 
     question: Question
     encoded: Sequence[EncodedDocument]
-    asked: Asked
+    asked: EncodedQuery
     text: str = ""
 
 
@@ -52,7 +54,7 @@ class Explainer:
     def __init__(self, likeness: Likeness) -> None:
         self.likeness = likeness
         self.snapshot = likeness.collection
-        self.model = likeness.view.model
+        self.model = likeness.encoder.model
 
     def explain(self, query: LikeQuery, docs: Ints) -> list[Explanation]:
         """Split the scores of documents."""

@@ -1,4 +1,4 @@
-"""The hot loops of comparing halves."""
+"""The hot loops of comparing specific words."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ def fill_table(terms: Ids, weights: Doubles, keys: Ids, values: Doubles) -> None
 
 @kernel
 def scan_words(words: Words, table: Table, factor: Any, out: Floats) -> None:
-    """Add to every score `factor` times the inner product of own words with a query's."""
+    """Add to every score `factor` times the inner product of specific words with a query's."""
     bounds, terms, weights, scales = words
     keys, values, flags = table
     for i in range(len(bounds) - 1):
@@ -75,7 +75,7 @@ def scan_words(words: Words, table: Table, factor: Any, out: Floats) -> None:
 
 @kernel
 def score_words(rows: Ints, words: Words, table: Table, out: Doubles) -> None:
-    """Give the inner products of some documents' own words with a query's.
+    """Give the inner products of some documents' specific words with a query's.
 
     Equals, for a dense vector `q` of the query's weights,
     `(q[terms] * weights).sum() * scales` over the words of each row.

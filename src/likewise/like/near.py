@@ -89,13 +89,13 @@ def _asked(how: Stage, query: Query, space: Space) -> tuple[int, Floats]:
     if not query.like:
         return -1, space.text_vectors([text_of(query, how)])[0]
     if len(query.like) > 1 or query.unlike:
-        raise UsageError(f"{how} compares with one document; halves compares with several")
+        raise UsageError(f"{how} compares with one document; hybrid compares with several")
     [document] = query.like
     if document.text or not document.doc_id:
         own = space.collection.find_docs([document.doc_id])[0] if document.doc_id else -1
         return int(own), space.text_vectors([document.text])[0]
     doc = space.collection.find_doc(document.doc_id)
-    return doc, space.halves.coordinates(np.array([doc]))[0]
+    return doc, space.stored.coordinates(np.array([doc]))[0]
 
 
 def read_near(near: str | Near) -> Near:

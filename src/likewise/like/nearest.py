@@ -91,11 +91,11 @@ class VectorNeighbours:
     distances, which are of single precision too, have the last word.
     """
 
-    def __init__(self, halves: StoredVectors, metric: Metric) -> None:
-        self._halves = halves
-        self._collection = halves.collection
+    def __init__(self, stored: StoredVectors, metric: Metric) -> None:
+        self._stored = stored
+        self._collection = stored.collection
         self._metric = metric
-        self._searched = metric.name == halves.model.metric
+        self._searched = metric.name == stored.model.metric
 
     def nearest(
         self,
@@ -106,14 +106,14 @@ class VectorNeighbours:
         threads: int = 1,
     ) -> Nearest:
         """Find the k documents nearest to each vector, as far as finders of segments know."""
-        points = embed(self._metric, as_rows(vectors, self._halves.model.width), query=True)
+        points = embed(self._metric, as_rows(vectors, self._stored.model.width), query=True)
         masks = self._open(allowed)
         every = None if self._searched else self._open_docs(masks)
 
         def of(queries: Floats) -> Nearest:
             if every is not None:
                 return self._scored(queries, every, [np.arange(len(every))] * len(queries), k)
-            found = self._halves.search.candidates_of_each(queries.astype(np.float64), k, masks)
+            found = self._stored.search.candidates_of_each(queries.astype(np.float64), k, masks)
             docs = np.unique(np.concatenate(found))
             return self._scored(queries, docs, [np.searchsorted(docs, one) for one in found], k)
 
@@ -132,7 +132,7 @@ class VectorNeighbours:
         out = np.empty(len(docs), np.float32)
         for first in range(0, len(docs), _DOCS_AT_ONCE):
             block = slice(first, first + _DOCS_AT_ONCE)
-            rows = self._halves.coordinates(docs[block])
+            rows = self._stored.coordinates(docs[block])
             points = embed(self._metric, rows, query=True)
             out[block] = _distances(self._metric, vector, points)
             out[block][absent(self._metric, rows)] = np.inf
@@ -145,7 +145,7 @@ class VectorNeighbours:
         gone = np.zeros(len(docs), np.bool_)
         for first in range(0, len(docs), _DOCS_AT_ONCE):
             block = slice(first, first + _DOCS_AT_ONCE)
-            rows = self._halves.coordinates(docs[block])
+            rows = self._stored.coordinates(docs[block])
             gone[block] = absent(self._metric, rows)
             ends = [np.searchsorted(mine, [first, block.stop]) for mine in candidates]
             proposed = gather(
@@ -170,7 +170,7 @@ class VectorNeighbours:
     def _placed(self) -> list[Bools | None]:
         """The documents of each segment that are not deleted and have a place (None: all)."""
         masks: list[Bools | None] = []
-        for segment, part in zip(self._collection.segments, self._halves.segments, strict=True):
+        for segment, part in zip(self._collection.segments, self._stored.segments, strict=True):
             mask = np.ones(segment.n_docs, np.bool_)
             if segment.entry.deleted is not None:
                 mask &= segment.live

@@ -45,7 +45,7 @@ class _Table(Protocol):
 
 
 def write_graph(
-    halves: StoredVectors,
+    stored: StoredVectors,
     to: str | os.PathLike[str],
     *,
     k: int = 10,
@@ -71,21 +71,21 @@ def write_graph(
         _pyarrow()
     work = path.with_name(path.name + ".work")
     with storage_errors(path):
-        space = _space(halves, work, near, k, seed)
-        docs = halves.collection.live_docs()
+        space = _space(stored, work, near, k, seed)
+        docs = stored.collection.live_docs()
         blocks = [
             _block(space, docs[start : start + _BLOCK], work, k, threads, progress)
             for start in range(0, len(docs), _BLOCK)
         ]
-        n = _assemble(halves.collection, docs, blocks, work / path.name)
+        n = _assemble(stored.collection, docs, blocks, work / path.name)
         os.replace(work / path.name, path)
         shutil.rmtree(work)
     return n
 
 
-def _space(halves: StoredVectors, work: Path, near: Near, k: int, seed: int) -> Space:
+def _space(stored: StoredVectors, work: Path, near: Near, k: int, seed: int) -> Space:
     """Open the space, with the index that an earlier attempt at the same work built, if it did."""
-    collection, model = halves.collection, halves.model
+    collection, model = stored.collection, stored.model
     about = orjson.dumps(
         {
             "format": _FORMAT,
@@ -100,17 +100,17 @@ def _space(halves: StoredVectors, work: Path, near: Near, k: int, seed: int) -> 
         raise UsageError(f"{work} is in the way, and is not of an earlier attempt: move it")
     if (work / _ABOUT).exists() and (work / _ABOUT).read_bytes() == about:
         if read_method(near.index) == Auto():
-            return open_space(halves, metric=near.metric)
+            return open_space(stored, metric=near.metric)
         try:
             neighbours = open_neighbours(work / _INDEX)
             index = BuiltIndex(neighbours, collection.live_docs(), collection.bases)
-            return Space(halves, neighbours.metric, index)
+            return Space(stored, neighbours.metric, index)
         except (LikewiseError, OSError):
             pass  # half an attempt: begin again
     shutil.rmtree(work, ignore_errors=True)
     work.mkdir(parents=True)
     write_bytes(work / _ABOUT, about)
-    space = open_space(halves, metric=near.metric, method=near.index, seed=seed)
+    space = open_space(stored, metric=near.metric, method=near.index, seed=seed)
     if isinstance(space.finder, BuiltIndex):
         space.finder.neighbours.save(work / _INDEX)
     return space

@@ -31,19 +31,19 @@ from likewise.stages.masks import mask_of
 class Space:
     """Documents as vectors of a model, and what finds those that are near by a metric."""
 
-    halves: StoredVectors
+    stored: StoredVectors
     metric: Metric
     finder: NearestDocs
 
     @property
     def collection(self) -> Snapshot:
         """Where the documents are."""
-        return self.halves.collection
+        return self.stored.collection
 
     @property
     def model(self) -> Model:
         """Whose vectors they are."""
-        return self.halves.model
+        return self.stored.model
 
     def text_vectors(self, texts: Sequence[str]) -> NDArray[np.float32]:
         """Give the vectors of texts from outside the collection."""
@@ -81,7 +81,7 @@ class Space:
     def score(self, vector: Floats, docs: Ints) -> Doubles:
         """Give similarities with the bits of a ranking; -inf for what none would have."""
         live = mask_of(self.collection).holds(docs, self.collection)
-        with _checking(self.halves, self.metric):
+        with _checking(self.stored, self.metric):
             distances = self.finder.distances(vector, docs)
         scores = similarity(self.metric, distances)
         scores[~live | ~np.isfinite(distances)] = -np.inf
@@ -90,7 +90,7 @@ class Space:
     def nearest_to(self, docs: Ints, k: int, *, threads: int = 1) -> Nearest:
         """Find the k documents nearest to each of some of the collection; itself is left out."""
         k = max(min(k, self.collection.n_docs - 1), 1)
-        found = self._nearest(self.halves.coordinates(docs), k + 1, None, threads)
+        found = self._nearest(self.stored.coordinates(docs), k + 1, None, threads)
         own = found.numbers == docs[:, None]
         # Of several that are the same as a document, itself may not be among the k + 1 nearest.
         own[~own.any(axis=1), -1] = True
@@ -102,7 +102,7 @@ class Space:
     def _nearest(
         self, vectors: Floats, k: int, allowed: Sequence[Bools | None] | None, threads: int
     ) -> Nearest:
-        with _checking(self.halves, self.metric):
+        with _checking(self.stored, self.metric):
             return self.finder.nearest(vectors, max(k, 1), allowed=allowed, threads=threads)
 
     def _ranking(self, docs: Ints, distances: Floats) -> Ranking:
@@ -114,7 +114,7 @@ class Space:
     def explain(self, vector: Floats, docs: Ints) -> list[list[Part]]:
         """Split the similarities of a vector and documents by topics, the largest part first."""
         [query] = embed(self.metric, vector[None, :], query=True)
-        points = embed(self.metric, self.halves.coordinates(docs), query=True)
+        points = embed(self.metric, self.stored.coordinates(docs), query=True)
         return [self._explain(query, point) for point in points]
 
     def _explain(self, query: Floats, point: Floats) -> list[Part]:
@@ -130,26 +130,26 @@ class Space:
 
 
 def open_space(
-    halves: StoredVectors, *, metric: str = "", method: str | Method = "auto", seed: int = 0
+    stored: StoredVectors, *, metric: str = "", method: str | Method = "auto", seed: int = 0
 ) -> Space:
     """Take documents as vectors; `metric` "" is the one that suits the model.
 
     With `auto` neighbours come from vectors as they are stored; by any other method an index of all
     of them is built.
     """
-    chosen = read_metric(metric or halves.model.metric)
+    chosen = read_metric(metric or stored.model.metric)
     config = read_method(method) if isinstance(method, str) else method
     if config == Auto():
-        return Space(halves, chosen, VectorNeighbours(halves, chosen))
-    docs = halves.collection.live_docs()
-    with _checking(halves, chosen):
-        vectors = halves.coordinates(docs)
+        return Space(stored, chosen, VectorNeighbours(stored, chosen))
+    docs = stored.collection.live_docs()
+    with _checking(stored, chosen):
+        vectors = stored.coordinates(docs)
         neighbours = build_neighbours(vectors, metric=chosen, method=config, seed=seed)
-    return Space(halves, chosen, BuiltIndex(neighbours, docs, halves.collection.bases))
+    return Space(stored, chosen, BuiltIndex(neighbours, docs, stored.collection.bases))
 
 
 @contextmanager
-def _checking(halves: StoredVectors, metric: Metric) -> Iterator[None]:
+def _checking(stored: StoredVectors, metric: Metric) -> Iterator[None]:
     """Check the collection where stored vectors are not what suits their model's metric.
 
     What was stored was altered then, and a check says where.
@@ -157,6 +157,6 @@ def _checking(halves: StoredVectors, metric: Metric) -> Iterator[None]:
     try:
         yield
     except UsageError:
-        if metric.name == halves.model.metric:
-            halves.collection.check()
+        if metric.name == stored.model.metric:
+            stored.collection.check()
         raise

@@ -145,7 +145,7 @@ class Model(ABC):
         if vector is not None:
             raise UsageError(
                 f"model {self.name!r} has no use for a vector: name one of vectors, as in "
-                "--method halves(model=vectors)"
+                "--method hybrid(model=vectors)"
             )
         row: Floats = self.compact(counts, triples)[0]
         return row

@@ -1,12 +1,12 @@
 """How well does a model know a document by half of it? What follows, where nobody has judged any.
 
 The words of sample documents are dealt out to two halves at random, and a model is asked with one
-half, by compact halves alone, for the other among some thousand documents. Where long texts are
+half, by dense vectors alone, for the other among some thousand documents. Where long texts are
 recognised at once, topics say nearly all, and words that are everywhere count as much as rare
 ones; where they are not (short texts, names, code), own words and rare words have to say more.
 With a the share that is not recognised (one less the mean reciprocal rank),
 
-    beta = .5 + 4 a      weight of own words against compact halves
+    beta = .5 + 4 a      weight of specific words against dense vectors
     power = .7 + .8 a    of idf in the weights of words
 
 The constants are round numbers, set by eye on 20 Newsgroups, Wikipedia for Schools and docstrings
@@ -88,7 +88,7 @@ def reciprocal_ranks(
 
 
 def _points(model: Model, counts: TermCounts, *, threads: int) -> Doubles:
-    """Give compact halves of length one."""
+    """Give dense vectors of length one."""
     rows = model.compact(counts, model.transform(counts, words=0, threads=threads))
     lengths = np.linalg.norm(rows, axis=1, keepdims=True)
     return np.asarray(rows / np.where(lengths > 0, lengths, 1), np.float64)

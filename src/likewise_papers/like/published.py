@@ -8,10 +8,9 @@ from typing import ClassVar
 import numpy as np
 
 from likewise.compiled import Doubles, Floats
+from likewise.like.components import Encoder, Scoring
+from likewise.like.hybrid import CANDIDATES, HybridRanker, Likeness, LikenessStage, check_candidates
 from likewise.like.kernels import Rows
-from likewise.like.likeness import Likeness
-from likewise.like.methods import CANDIDATES, HalvesRanker, HalvesStage, check_candidates
-from likewise.like.view import How, View
 from likewise.models.document_vectors import DocumentVectors
 from likewise.models.model import Weights
 from likewise.models.stored_vectors import StoredVectors
@@ -20,7 +19,7 @@ from likewise.neighbours.int8 import decode
 
 
 @dataclass(frozen=True)
-class Published(HalvesStage):
+class Published(LikenessStage):
     """Compare as published: `λ₁λ₁'⟨θ, θ'⟩ + λ₂λ₂'⟨ψ, ψ'⟩` (Eq. 4)."""
 
     model: str = ""
@@ -30,41 +29,43 @@ class Published(HalvesStage):
     def __post_init__(self) -> None:
         check_candidates(self.notation, self.candidates)
 
-    def ranker(self, halves: StoredVectors) -> HalvesRanker:
-        """Make a ranker of stored halves."""
-        return HalvesRanker(Likeness(PublishedView(halves), Weights()), candidates=self.candidates)
+    def ranker(self, stored: StoredVectors) -> HybridRanker:
+        """Make a ranker of stored vectors."""
+        return HybridRanker(
+            Likeness(PublishedEncoder(stored), Weights()), candidates=self.candidates
+        )
 
 
-class PublishedView(View):
+class PublishedEncoder(Encoder):
     """Topics and own words as distributions, each times its share λ (Eq. 4).
 
     Of a space, projection and residual as they are (Eq. 2): each as long as the root of its share.
     """
 
-    def __init__(self, halves: StoredVectors) -> None:
-        super().__init__(halves, How.SHARES)
+    def __init__(self, stored: StoredVectors) -> None:
+        super().__init__(stored, Scoring.SHARES)
 
     def weigh(self, point: Doubles, triples: Triples) -> tuple[Doubles, Doubles]:
-        """Give both halves of one document that is asked for, as long as they count."""
+        """Give both vectors of one document in hand, as long as they count."""
         if not self.topical:
             return super().weigh(point, triples)
         shares = triples.shares[0, :2].astype(np.float64)
         topics, weights = triples.topics[0].astype(np.float64), triples.weights.astype(np.float64)
         return topics * shares[0], weights * shares[1]
 
-    def scaled(self, i: int, halves: DocumentVectors) -> tuple[Rows, Floats, Floats]:
+    def scaled(self, i: int, vectors: DocumentVectors) -> tuple[Rows, Floats, Floats]:
         """Give the topics of a segment with their scales, and the scales of own words."""
         if not self.topical:
-            return super().scaled(i, halves)
-        word_scales = halves.word_scales * halves.shares[:, 1]
-        return self._topics(i, halves), halves.shares[:, 0].copy(), word_scales
+            return super().scaled(i, vectors)
+        word_scales = vectors.word_scales * vectors.shares[:, 1]
+        return self._topics(i, vectors), vectors.shares[:, 0].copy(), word_scales
 
-    def _topics(self, i: int, halves: DocumentVectors) -> Floats:
+    def _topics(self, i: int, vectors: DocumentVectors) -> Floats:
         """Give topics with their prior: what `without_prior` took away is known."""
         alpha = self.model.topics("to compare as published").priors.alpha
-        lengths = np.asarray(self.halves.collection.segments[i].lengths, np.float64)
-        n_words = lengths * halves.shares[:, 0]
-        mine = np.square(decode(halves.dense), dtype=np.float64) * n_words[:, None]
+        lengths = np.asarray(self.stored.collection.segments[i].lengths, np.float64)
+        n_words = lengths * vectors.shares[:, 0]
+        mine = np.square(decode(vectors.dense), dtype=np.float64) * n_words[:, None]
         rows: Floats = ((mine + alpha) / (n_words + alpha.sum())[:, None]).astype(np.float32)
-        rows[halves.dense.scales == 0] = 0
+        rows[vectors.dense.scales == 0] = 0
         return rows

@@ -16,8 +16,8 @@ import numpy as np
 from likewise.collection.snapshot import Snapshot
 from likewise.compiled import Bools, Doubles, Ints
 from likewise.errors import UsageError
-from likewise.like.likeness import Likeness
-from likewise.like.view import Asked, View
+from likewise.like.components import EncodedQuery, Encoder
+from likewise.like.hybrid import Likeness
 from likewise.models.model import Weights
 from likewise.models.stored_vectors import vectors_of
 from likewise.records import Part
@@ -97,7 +97,7 @@ def top_n(collection: Snapshot, config: TopN = TopN()) -> Whole:
 
 def top_n_topics(collection: Snapshot, config: TopNTopics) -> TopNTopicsRanker:
     """Rank by the best words mixed with the topics of a stored model."""
-    topics = Likeness(View(vectors_of(collection, config.model)), Weights(1.0, 0.0))
+    topics = Likeness(Encoder(vectors_of(collection, config.model)), Weights(1.0, 0.0))
     return collection.memo(("like", config), lambda: TopNTopicsRanker(collection, config, topics))
 
 
@@ -106,7 +106,7 @@ class Mixed(NamedTuple):
 
     words: WordQuery
     scale: float
-    topics: Asked
+    topics: EncodedQuery
 
 
 class TopNTopicsRanker(ByExample[Mixed]):
@@ -127,12 +127,12 @@ class TopNTopicsRanker(ByExample[Mixed]):
         self.config = config
         self.collection = collection
         self._words = top_n(collection, TopN(config.words))
-        self._topics = Likeness(likeness.view, Weights(points=1.0, words=0.0))
+        self._topics = Likeness(likeness.encoder, Weights(points=1.0, words=0.0))
         self._name = name
 
     def take(self, example: Example) -> Mixed:
         """Give the best words, scaled so that the document itself would get 1, and the topics."""
-        asked = self._topics.view.ask(*example)
+        asked = self._topics.encoder.encode(*example)
         _, _, weights = weigh_terms(self.collection, example.counts)
         squares = np.sort(np.square(weights))[::-1]
         share = float(squares[: self.config.words].sum() / (squares.sum() or 1.0))
@@ -143,12 +143,12 @@ class TopNTopicsRanker(ByExample[Mixed]):
         """Find the best of both sides."""
         n = max(n, _LEAST_DEPTH)
         by_words = self._words.find(taken.words, n, allowed)
-        by_topics = self._topics.rank(taken.topics, k=n, depth=n, allowed=allowed)[0].docs
+        by_topics = self._topics.rank(taken.topics, k=n, candidates=n, allowed=allowed)[0].docs
         return np.union1d(by_words, by_topics)
 
     def score(self, taken: Mixed, docs: Ints) -> Doubles:
         """Score documents by both sides."""
-        topics = self._topics.points.scores(taken.topics.point, docs)
+        topics = self._topics.dense.score(taken.topics, docs)
         words = self._words.score(taken.words, docs)
         return taken.scale * words + self.config.weight * topics
 

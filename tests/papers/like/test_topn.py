@@ -16,8 +16,8 @@ from likewise.collection.snapshot import open_snapshot
 from likewise.collection.writer import Writer
 from likewise.engine.pipeline import Pipeline
 from likewise.errors import UsageError
-from likewise.like.likeness import Likeness
-from likewise.like.view import View
+from likewise.like.components import Encoder
+from likewise.like.hybrid import Likeness
 from likewise.models.model import Weights
 from likewise.models.stored_vectors import vectors_of
 from likewise.records import Document, Query, QueryDocument
@@ -276,7 +276,7 @@ def test_configurations_are_written_as_they_are_read():
 @pytest.fixture
 def likeness(themes):
     halves = vectors_of(themes.snapshot, "lda")
-    return Likeness(View(halves), Weights(points=0.3, words=2.0))
+    return Likeness(Encoder(halves), Weights(points=0.3, words=2.0))
 
 
 @pytest.mark.parametrize("weight", [0.0, 0.4, 1.0])
@@ -286,13 +286,13 @@ def test_words_and_topics_are_mixed(themes, likeness, weight):
     ranker = TopNTopicsRanker(s, config, likeness)
     texts = [themes.snapshot.analyzer.counts(d.text) for _, d in s.documents()]
     cosines = Cosines([list(Counter(t).elements()) for t in texts])
-    points = Likeness(likeness.view, Weights(1.0, 0.0))
+    points = Likeness(likeness.encoder, Weights(1.0, 0.0))
     like, unlike = [0, 6], [1]
     for question in (ask(s, like), ask(s, like[:1]), ask(s, like, unlike)):
         own = set(question.docs.tolist())
         expected = dict.fromkeys(set(range(60)) - own, 0.0)
         for example in question.examples:
-            asked = likeness.view.ask(example.counts)
+            asked = likeness.encoder.encode(example.counts)
             share = 1 / len(question.like) if example.doc in like else -AGAINST
             for i in expected:
                 words = cosines.score(example.doc, i, 3) / cosines.score(

@@ -33,7 +33,7 @@ methods (options in brackets, as in --method "bm25(k1=2,b=0.5)"):
   tfidf   cosine of TF-IDF vectors
   inner   inner product of counts
   near    nearness of topics (`likewise neighbours --help`)   model= metric= index=auto
-  halves  the query as a document (`likewise like --help`, which has more of this kind)
+  hybrid  the query as a document (`likewise like --help`, which has more of this kind)
 """
 
 _EXPANDERS = """\
@@ -254,7 +254,7 @@ def _run_like(options: argparse.Namespace, collection: Collection) -> None:
     from likewise.app.documents import read_queries_of
 
     queries = read_queries_of(options.like)
-    method = options.method or "halves"
+    method = options.method or "hybrid"
     pipeline = collection.pipeline(
         method, k=options.k, filter=options.filter, threads=options.threads
     )

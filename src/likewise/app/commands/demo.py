@@ -139,7 +139,9 @@ def _measure_like(collection: Collection, *, quiet: bool) -> None:
     queries = [Query(doc_id, like=(QueryDocument(doc_id),)) for doc_id in qrels]
     runs = []
     with Progress("like", unit="methods", quiet=quiet) as progress:
-        for method in progress.follow(["tfidf", "bm25", "halves(model=lsi)", "topics(model=ddm)"]):
+        for method in progress.follow(
+            ["tfidf", "bm25", "hybrid(model=lsi)", "hybrid(model=ddm,only=dense)"]
+        ):
             runs.append(collection.run(queries, k=100, method=method, name=method))
     print(compare(runs, qrels, measures="P@10 AP R@100"))
 

@@ -16,19 +16,19 @@ if TYPE_CHECKING:
     from likewise.engine.collection import Collection
 
 METHODS = """\
-methods (options in brackets, as in --method "halves(beta=2)"):
-  halves      topics and words of the document's own   model= beta= how=even candidates=100
-  topics      topics (or axes) only                    model=
-  words       own words only                           model=
+methods (options in brackets, as in --method "hybrid(beta=2)"):
+  hybrid      topics and specific words    model= beta= scoring=even candidates=100 feedback=3 only=
   bm25 tfidf ql ql-jm   the whole document as a query
   eq4 topn topn-lda lsh-tfidf   the formula and the baselines of the papers
-candidates are how many are taken by each half; 0 scores every document.
+candidates are how many are taken by each of both, 0: all documents; feedback is
+how many of the best answers have their vectors added to the query's; only=dense compares topics
+(or axes, or vectors) alone, only=specific words alone.
 """
 
 _MANUAL = f"""\
-A document is topics and words of its own; documents are alike that share both. Several documents
-are asked for as a mixture: a score is the mean of those for each, less half of the mean of those
-for --unlike. Documents that are asked with are no answers.
+A document is topics and words that are specific to it; documents are alike that share both. Several
+documents are asked for as a mixture: a score is the mean of those for each, less half of the mean
+of those for --unlike. Documents that are asked with are no answers.
 
 By a model of vectors (`likewise fit --help`) a text has the vector that its words predict, unless
 --vector gives its own.
@@ -61,7 +61,7 @@ def register(commands: Commands) -> None:
     )
     like.add_argument("-k", type=positive, default=10, metavar="N", help="answers (default 10)")
     like.add_argument(
-        "--method", default="halves", metavar="NAME", help="how to compare (default halves)"
+        "--method", default="hybrid", metavar="NAME", help="how to compare (default hybrid)"
     )
     like.add_argument(
         "--filter",
@@ -130,7 +130,7 @@ def _write_page(
     if any(one.explanation is None or one.explanation.evidence is None for one in answers):
         raise UsageError(
             f"--html shows topics and specific words, which {options.method} does not compare; "
-            "methods with a page are halves, eq4, topics and words"
+            "methods with a page are hybrid and eq4"
         )
     in_hand = [content(collection[doc_id]) for doc_id in options.id] + texts
     named = [collection[doc_id].title or doc_id for doc_id in options.id]

@@ -1,4 +1,4 @@
-"""Collections taken apart by models: fitted, and the halves of all their documents worked out.
+"""Collections taken apart by models: fitted, and the vectors of all their documents worked out.
 
 What several experiments need is kept while a collection is open.
 """
@@ -14,11 +14,10 @@ import numpy as np
 
 from likewise.collection.snapshot import Snapshot
 from likewise.compiled import Doubles
-from likewise.like.methods import (
-    ByHalves,
-    HalvesRanker,
-    HalvesStage,
-    TopicsOnly,
+from likewise.like.hybrid import (
+    Hybrid,
+    HybridRanker,
+    LikenessStage,
 )
 from likewise.models.bags import Sample
 from likewise.models.ddm import BETA_OWN, GAMMA
@@ -44,26 +43,26 @@ _KEPT: WeakKeyDictionary[Snapshot, dict[str, Apart]] = WeakKeyDictionary()
 
 @dataclass(frozen=True)
 class Apart:
-    """A fitted model, the halves of all documents by it, and what the fit took."""
+    """A fitted model, the vectors of all documents by it, and what the fit took."""
 
     model: Model
     segments: tuple[DocumentVectors, ...]
     seconds: float
     processor: float
 
-    def halves(self, snapshot: Snapshot, words: int = STORED_WORDS) -> StoredVectors:
-        """Give the halves with so many own words of each document at most."""
+    def stored(self, snapshot: Snapshot, words: int = STORED_WORDS) -> StoredVectors:
+        """Give the vectors with so many own words of each document at most."""
         stored = StoredVectors(snapshot, self.model, words=words)
-        stored.segments = [cut(halves, words) for halves in self.segments]
+        stored.segments = [cut(vectors, words) for vectors in self.segments]
         return stored
 
-    def ranker(self, snapshot: Snapshot, config: HalvesStage, *, words: int) -> HalvesRanker:
-        """Give a ranker of these halves."""
-        return config.ranker(self.halves(snapshot, words))
+    def ranker(self, snapshot: Snapshot, config: LikenessStage, *, words: int) -> HybridRanker:
+        """Give a ranker of these vectors."""
+        return config.ranker(self.stored(snapshot, words))
 
 
 def take_apart(bench: Bench, snapshot: Snapshot, kind: str, topics: int = 0) -> Apart:
-    """Fit a model of so many topics (0: its default) and work out the halves of all documents.
+    """Fit a model of so many topics (0: its default) and work out the vectors of all documents.
 
     Those of the main number of topics, and defaults, are kept.
     """
@@ -74,24 +73,24 @@ def take_apart(bench: Bench, snapshot: Snapshot, kind: str, topics: int = 0) -> 
         clock, processor = time.perf_counter(), time.process_time()
         model = _fit(bench, snapshot, kind, topics)
         clock, processor = time.perf_counter() - clock, time.process_time() - processor
-        halves = StoredVectors(snapshot, model, threads=bench.threads)
-        apart = Apart(model, tuple(halves.segments), clock, processor)
+        stored = StoredVectors(snapshot, model, threads=bench.threads)
+        apart = Apart(model, tuple(stored.segments), clock, processor)
         if topics not in (0, bench["topics"]):
             return apart
         kept[settings] = apart
     return kept[settings]
 
 
-def cut(halves: DocumentVectors, words: int) -> DocumentVectors:
+def cut(vectors: DocumentVectors, words: int) -> DocumentVectors:
     """Leave fewer own words of each document: they stand the largest first."""
-    bounds = halves.bounds.astype(np.int64)
+    bounds = vectors.bounds.astype(np.int64)
     sizes = np.minimum(np.diff(bounds), words)
     kept = np.concatenate([[0], np.cumsum(sizes)])
     places = np.arange(kept[-1]) + np.repeat(bounds[:-1] - kept[:-1], sizes)
-    return halves._replace(
-        bounds=kept.astype(halves.bounds.dtype),
-        terms=halves.terms[places],
-        weights=halves.weights[places],
+    return vectors._replace(
+        bounds=kept.astype(vectors.bounds.dtype),
+        terms=vectors.terms[places],
+        weights=vectors.weights[places],
     )
 
 
@@ -130,14 +129,14 @@ def best_words(snapshot: Snapshot, words: int) -> Ranker:
 
 def best_words_and_topics(snapshot: Snapshot, lda: Apart, words: int) -> Ranker:
     """The best words mixed with topics of LDA, the fourth baseline."""
-    topics = lda.ranker(snapshot, TopicsOnly(), words=0).likeness
+    topics = lda.ranker(snapshot, Hybrid(only="dense"), words=0).likeness
     return TopNTopicsRanker(snapshot, TopNTopics(words=max(words, 1)), topics)
 
 
 def by_default(snapshot: Snapshot, apart: Apart, words: int = STORED_WORDS) -> Ranker:
     """Both halves at length one, as `likewise like` has it: weights chosen without judgements."""
     beta = round(weight_of_words(unrecognised(apart.model, snapshot)), 3)
-    return apart.ranker(snapshot, ByHalves(beta=beta), words=words)
+    return apart.ranker(snapshot, Hybrid(beta=beta), words=words)
 
 
 def _fit(bench: Bench, snapshot: Snapshot, kind: str, topics: int) -> Model:

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from likewise.collection.snapshot import Snapshot
-from likewise.like.methods import ByHalves, HalvesStage
+from likewise.like.hybrid import Hybrid, LikenessStage
 from likewise.models.bags import gather
 from likewise.models.kinds import STORED_WORDS
 from likewise.retrieve.question import Question, of_doc
@@ -134,9 +134,9 @@ def _measure(bench: Bench, name: str) -> Measured:
     docs = docs[np.sort(generator.permutation(len(docs))[:_SAMPLED])]
     counts = snapshot.term_counts(docs)
     questions = _questions(snapshot, docs[: bench["asked"]].tolist())
-    kinds: dict[str, tuple[HalvesStage, HalvesStage]] = {
+    kinds: dict[str, tuple[LikenessStage, LikenessStage]] = {
         DDM: (Published(candidates=bench["depth"]), Published(candidates=0)),
-        LSI: (ByHalves(), ByHalves(candidates=0)),
+        LSI: (Hybrid(), Hybrid(candidates=0)),
     }
     for kind, one in models.items():
         bench.say(f"{name}: {kind}")

@@ -7,7 +7,7 @@ from dataclasses import replace
 
 from likewise.collection.snapshot import Snapshot
 from likewise.compiled import Doubles
-from likewise.like.methods import TopicsOnly, WordsOnly
+from likewise.like.hybrid import Hybrid
 from likewise_papers.bench import Bench
 from likewise_papers.comparing import claim_above, claim_close, claim_same
 from likewise_papers.experiment import UNTESTABLE, Claim, Drawing, Result, Row, Table, estimate
@@ -98,8 +98,8 @@ def _with_topics(bench: Bench, snapshot: Snapshot, topics: int) -> Iterator[tupl
     lda = take_apart(bench, snapshot, apart.LDA, topics)
     yield MIXED, apart.best_words_and_topics(snapshot, lda, words)
     ddm = take_apart(bench, snapshot, apart.DDM, topics)
-    yield TOPICS, ddm.ranker(snapshot, TopicsOnly(), words=words)
-    yield WORDS, ddm.ranker(snapshot, WordsOnly(), words=words)
+    yield TOPICS, ddm.ranker(snapshot, Hybrid(only="dense"), words=words)
+    yield WORDS, ddm.ranker(snapshot, Hybrid(only="specific"), words=words)
     yield from _both_ways(bench, snapshot, topics, words)
     yield OURS, apart.by_default(snapshot, take_apart(bench, snapshot, apart.LSI, topics))
 
@@ -110,7 +110,7 @@ def _with_words(bench: Bench, snapshot: Snapshot, words: int) -> Iterator[tuple[
     lda = take_apart(bench, snapshot, apart.LDA, topics)
     yield MIXED, apart.best_words_and_topics(snapshot, lda, words)
     ddm = take_apart(bench, snapshot, apart.DDM, topics)
-    yield WORDS, ddm.ranker(snapshot, WordsOnly(), words=words)
+    yield WORDS, ddm.ranker(snapshot, Hybrid(only="specific"), words=words)
     yield from _both_ways(bench, snapshot, topics, words)
     yield OURS, apart.by_default(snapshot, take_apart(bench, snapshot, apart.LSI), words)
 

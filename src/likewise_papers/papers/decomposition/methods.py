@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 
 from likewise.collection.snapshot import Snapshot
 from likewise.compiled import Doubles
-from likewise.like.methods import TopicsOnly, WordsOnly
+from likewise.like.hybrid import Hybrid
 from likewise_papers.bench import Bench
 from likewise_papers.comparing import claim_above, claim_close, compare
 from likewise_papers.experiment import Claim, Result, Row, Table, estimate, verdict
@@ -63,8 +63,8 @@ def rankers(bench: Bench, snapshot: Snapshot) -> Iterator[tuple[str, Ranker]]:
     lda = take_apart(bench, snapshot, apart.LDA, bench["topics"])
     yield MIXED, apart.best_words_and_topics(snapshot, lda, words)
     ddm = take_apart(bench, snapshot, apart.DDM, bench["topics"])
-    yield TOPICS, ddm.ranker(snapshot, TopicsOnly(), words=words)
-    yield WORDS, ddm.ranker(snapshot, WordsOnly(), words=words)
+    yield TOPICS, ddm.ranker(snapshot, Hybrid(only="dense"), words=words)
+    yield WORDS, ddm.ranker(snapshot, Hybrid(only="specific"), words=words)
     yield DDM, ddm.ranker(snapshot, exact, words=words)
     lda = take_apart(bench, snapshot, apart.LDA_DS, bench["topics"])
     yield LDA_DS, lda.ranker(snapshot, exact, words=words)

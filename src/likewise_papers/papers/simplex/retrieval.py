@@ -204,8 +204,8 @@ def table_5(bench: Bench) -> Result:
     for name in bench.sets:
         ready = bench.open(name)
         words = search(ready, threads=bench.threads)(ready.queries)
-        halves = fitted(bench, ready, bench["topics"])
-        topics = near_queries(ready, halves, *_NEAR[JS], k=_DEPTH)
+        stored = fitted(bench, ready, bench["topics"])
+        topics = near_queries(ready, stored, *_NEAR[JS], k=_DEPTH)
         runs = {WORDS: words, JS: topics}
         for row, method in COMBINED.items():
             for by in NORMALISED:
@@ -279,9 +279,9 @@ def _near_runs(
     bench: Bench, ready: Ready, topics: int, *, all_of: int, some: int
 ) -> dict[str, list[Found]]:
     """Run each way to search by topics; approximate ones give only some of what others do."""
-    halves = fitted(bench, ready, topics)
+    stored = fitted(bench, ready, topics)
     return {
-        row: near_queries(ready, halves, metric, method, k=some if row in _APPROXIMATE else all_of)
+        row: near_queries(ready, stored, metric, method, k=some if row in _APPROXIMATE else all_of)
         for row, (metric, method) in _NEAR.items()
     }
 

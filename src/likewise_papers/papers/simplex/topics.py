@@ -26,27 +26,27 @@ def fitted(bench: Bench, ready: Ready, topics: int) -> StoredVectors:
     return ready.snapshot.memo(("topics of simplex", str(config)), fit)
 
 
-def distributions(halves: StoredVectors) -> tuple[Ints, Floats]:
+def distributions(stored: StoredVectors) -> tuple[Ints, Floats]:
     """Give the documents that have topics, and these, a row of shares each.
 
     Others are no one's neighbours; an index that had to leave them out would score all of a small
     collection instead.
     """
-    docs = halves.collection.live_docs()
-    rows = halves.coordinates(docs)
+    docs = stored.collection.live_docs()
+    rows = stored.coordinates(docs)
     there = rows.any(axis=1)
     shares: Floats = rows[there] / rows[there].sum(axis=1, keepdims=True)
     return docs[there], shares
 
 
 def near_queries(
-    ready: Ready, halves: StoredVectors, metric: str, method: str, *, k: int
+    ready: Ready, stored: StoredVectors, metric: str, method: str, *, k: int
 ) -> list[Found]:
     """Rank the documents nearest to each query."""
-    docs, shares = distributions(halves)
+    docs, shares = distributions(stored)
     neighbours = build_neighbours(shares, metric=metric, method=method)
-    index = BuiltIndex(neighbours, docs, halves.collection.bases)
-    space = Space(halves, neighbours.metric, index)
+    index = BuiltIndex(neighbours, docs, stored.collection.bases)
+    space = Space(stored, neighbours.metric, index)
     vectors = space.text_vectors([query.text for query in ready.queries])
     ranked = space.rank(vectors, k)
     return [Found(query, one) for query, one in zip(ready.queries, ranked, strict=True)]

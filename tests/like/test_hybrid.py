@@ -10,9 +10,9 @@ from hypothesis import strategies as st
 
 import likewise as lw
 from likewise.errors import UsageError
+from likewise.like.components import EncodedQuery, Encoder, Scoring, mix, word_norms
+from likewise.like.hybrid import Likeness
 from likewise.like.kernels import scan_words, score_words, table_of
-from likewise.like.likeness import Likeness
-from likewise.like.view import Asked, How, View, mix, word_norms
 from likewise.models.model import Weights
 from likewise.models.stored_vectors import StoredVectors, vectors_of
 from likewise.models.topics import TopicModel
@@ -27,7 +27,7 @@ from likewise.neighbours.int8 import (
 from likewise.records import Filter
 from likewise.retrieve.question import of_doc, of_text
 from likewise.stages.masks import mask_of
-from likewise_papers.like.published import PublishedView
+from likewise_papers.like.published import PublishedEncoder
 
 from .conftest import documents
 
@@ -50,7 +50,10 @@ def three(tmp_path_factory):
 
 
 # Ways of comparing: the product's, and the papers'.
-WAYS = {**{how.value: partial(View, how=how) for how in How}, "published": PublishedView}
+WAYS = {
+    **{how.value: partial(Encoder, scoring=how) for how in Scoring},
+    "published": PublishedEncoder,
+}
 
 
 def dense(collection, view):
@@ -67,7 +70,7 @@ def dense(collection, view):
         mine = slice(triples.bounds[i], triples.bounds[i + 1])
         words[i, triples.terms[mine]] = triples.weights[mine]
     topical = isinstance(model, TopicModel)
-    published = isinstance(view, PublishedView)
+    published = isinstance(view, PublishedEncoder)
     if topical and not published:
         norms = np.linalg.norm(words, axis=1, keepdims=True)
         words /= np.where(norms > 0, norms, 1)
@@ -75,7 +78,7 @@ def dense(collection, view):
     if published and topical:
         known = points.any(axis=1, keepdims=True)
         return triples.topics * known * shares[:, :1], words * shares[:, 1:]
-    if view.how is not How.EVEN:
+    if view.scoring is not Scoring.EVEN:
         return points * np.sqrt(shares[:, :1]), words * np.sqrt(shares[:, 1:])
     return points, words
 
@@ -88,8 +91,8 @@ def test_scores_are_those_of_the_formulas(three, model, how):
     points, words = dense(three, view)
     s = three.snapshot
     for doc in (0, 41, 75):
-        asked = view.ask(of_doc(s, doc).counts)
-        ranking, _ = likeness.rank(asked, k=200, depth=0)
+        asked = view.encode(of_doc(s, doc).counts)
+        ranking, _ = likeness.rank(asked, k=200, candidates=0)
         expected = points @ points[doc] + 1.5 * words @ words[doc]
         assert set(ranking.docs.tolist()) <= set(s.live_docs().tolist())
         assert ranking.scores == pytest.approx(expected[ranking.docs], abs=0.02)
@@ -101,19 +104,19 @@ def test_scores_are_those_of_the_formulas(three, model, how):
 def test_parts_add_up_to_the_score(three, model, how):
     view = WAYS[how](vectors_of(three.snapshot, model))
     likeness = Likeness(view, Weights(0.7, 1.5))
-    asked = view.ask(of_text(three.snapshot, "laminar boundary layer flutter").counts)
-    ranking, _ = likeness.rank(asked, k=50, depth=0)
+    asked = view.encode(of_text(three.snapshot, "laminar boundary layer flutter").counts)
+    ranking, _ = likeness.rank(asked, k=50, candidates=0)
     assert len(ranking.docs)
     for doc, score in zip(ranking.docs.tolist(), ranking.scores.tolist(), strict=True):
         assert likeness.parts(asked, doc).score == pytest.approx(score, abs=1e-12)
 
 
 def test_deep_enough_candidates_give_what_the_scan_gives(three):
-    view = View(vectors_of(three.snapshot, "lsi"))
+    view = Encoder(vectors_of(three.snapshot, "lsi"))
     likeness = Likeness(view, Weights(1.0, 1.0))
-    asked = [view.ask(of_doc(three.snapshot, doc).counts) for doc in range(0, 90, 7)]
+    asked = [view.encode(of_doc(three.snapshot, doc).counts) for doc in range(0, 90, 7)]
     for one in asked:
-        (a, _), (b, _) = (likeness.rank(one, k=5, depth=depth) for depth in (0, 90))
+        (a, _), (b, _) = (likeness.rank(one, k=5, candidates=depth) for depth in (0, 90))
         assert a.docs.tolist() == b.docs.tolist()
         assert a.scores.tobytes() == b.scores.tobytes()
 
@@ -126,41 +129,41 @@ def test_own_words_bring_candidates_that_are_far_by_topics(tmp_path):
         to=tmp_path / "c.lw",
         model="lsi(topics=2)",
     )
-    view = View(vectors_of(c.snapshot))
-    asked = view.ask(of_doc(c.snapshot, 61).counts)
+    view = Encoder(vectors_of(c.snapshot))
+    asked = view.encode(of_doc(c.snapshot, 61).counts)
     likeness = Likeness(view, Weights(1.0, 2.0))
-    words, _ = likeness.rank(asked, k=1, depth=1, omit=np.array([61]))
+    words, _ = likeness.rank(asked, k=1, candidates=1, omit=np.array([61]))
     assert words.docs.tolist() == [60]
 
 
 def test_filters_and_documents_left_out(three):
     s = three.snapshot
-    view = View(vectors_of(three.snapshot, "lsi"))
+    view = Encoder(vectors_of(three.snapshot, "lsi"))
     likeness = Likeness(view, Weights())
-    asked = view.ask(of_doc(s, 0).counts)
+    asked = view.encode(of_doc(s, 0).counts)
     allowed = mask_of(s, Filter.read("theme=wing")).segments
     for depth in (0, 10):
-        ranking, _ = likeness.rank(asked, k=100, depth=depth, allowed=allowed)
+        ranking, _ = likeness.rank(asked, k=100, candidates=depth, allowed=allowed)
         assert {three.snapshot.document(doc).fields["theme"] for doc in ranking.docs} == {"wing"}
-        ranking, _ = likeness.rank(asked, k=200, depth=depth, omit=np.array([0, 1]))
+        ranking, _ = likeness.rank(asked, k=200, candidates=depth, omit=np.array([0, 1]))
         assert not {0, 1} & set(ranking.docs.tolist())
 
 
 def test_nothing_is_like_nothing(three):
-    view = View(vectors_of(three.snapshot, "lsi"))
-    asked = view.ask(of_text(three.snapshot, "").counts)
+    view = Encoder(vectors_of(three.snapshot, "lsi"))
+    asked = view.encode(of_text(three.snapshot, "").counts)
     for depth in (0, 10):
-        ranking, _ = Likeness(view, Weights()).rank(asked, k=10, depth=depth)
+        ranking, _ = Likeness(view, Weights()).rank(asked, k=10, candidates=depth)
         assert len(ranking.docs) == 0
     with pytest.raises(UsageError, match="k must be at least 1"):
-        Likeness(view, Weights()).rank(asked, k=0, depth=0)
+        Likeness(view, Weights()).rank(asked, k=0, candidates=0)
 
 
 @pytest.mark.parametrize("model", MODELS)
 def test_a_mixture_scores_the_mean_less_what_is_unlike(three, model):
-    view = View(vectors_of(three.snapshot, model))
+    view = Encoder(vectors_of(three.snapshot, model))
     likeness = Likeness(view, Weights())
-    one, two, away = (view.ask(of_doc(three.snapshot, doc).counts) for doc in (0, 1, 2))
+    one, two, away = (view.encode(of_doc(three.snapshot, doc).counts) for doc in (0, 1, 2))
     mixed = mix([one, two], [away], against=0.5)
     for doc in (10, 41, 80):
         scores = [likeness.parts(asked, doc).score for asked in (one, two, away)]
@@ -244,5 +247,5 @@ def test_coded_points_read_as_one_array():
 
 
 def test_asking_for_one_document_is_not_changed_by_mixing():
-    asked = Asked(np.ones(2), np.array([3]), np.ones(1))
+    asked = EncodedQuery(np.ones(2), np.array([3]), np.ones(1))
     assert mix([asked], [], against=0.5) is asked
