@@ -35,6 +35,38 @@ def command(
     return made
 
 
+# Options that mean the same wherever they stand, named as in Python.
+_SHARED: dict[str, dict[str, Any]] = {
+    "method": {"metavar": "NAME", "help": "how to score"},
+    "expand": {"metavar": "NAME", "help": "how to expand queries"},
+    "smooth": {"metavar": "NAME", "help": "how to smooth rankings"},
+    "filter": {
+        "metavar": "CONDITION",
+        "action": "append",
+        "default": [],
+        "help": "only documents that meet it",
+    },
+    "explain": {"action": "store_true", "help": "show what each score is made of"},
+}
+
+
+def add_shared(parser: argparse.ArgumentParser, *names: str, method: str | None = None) -> None:
+    """Add options by name: method (and its default), expand, smooth, filter, explain."""
+    for name in names:
+        how = dict(_SHARED[name])
+        if name == "method":
+            how["default"] = method
+            how["help"] += f" (default {method})" if method else " (see below)"
+        parser.add_argument(f"--{name}", **how)
+
+
+def add_k(parser: argparse.ArgumentParser, default: int, what: str = "answers") -> None:
+    """Add -k, the number of answers (or of others)."""
+    parser.add_argument(
+        "-k", type=positive, default=default, metavar="N", help=f"{what} (default {default})"
+    )
+
+
 def add_json(parser: argparse.ArgumentParser) -> None:
     """Add --json."""
     parser.add_argument("--json", action="store_true", help="print JSON instead of text")

@@ -8,7 +8,16 @@ from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from likewise.app.options import Commands, add_json, command, positive, print_json, spoken, whole
+from likewise.app.options import (
+    Commands,
+    add_json,
+    add_k,
+    add_shared,
+    command,
+    print_json,
+    spoken,
+    whole,
+)
 from likewise.app.progress import OutOf, Progress
 from likewise.errors import UsageError
 
@@ -120,9 +129,8 @@ def register(commands: Commands) -> None:
     )
     search.add_argument("collection", type=Path, metavar="DIR", help="the collection")
     search.add_argument("query", nargs="+", metavar="WORDS", help="the query")
-    search.add_argument("-k", type=positive, default=10, metavar="N", help="answers (default 10)")
-    _add_asking(search)
-    search.add_argument("--explain", action="store_true", help="show what each part gave")
+    add_k(search, 10)
+    add_shared(search, *_ASKING, "explain")
     search.add_argument("--quiet", action="store_true", help="no progress on standard error")
     add_json(search)
 
@@ -133,10 +141,8 @@ def register(commands: Commands) -> None:
     what.add_argument(
         "--like", metavar="FILE", help="documents as queries: ids, a line each, or JSONL"
     )
-    run.add_argument(
-        "-k", type=positive, default=1000, metavar="N", help="answers each (default 1000)"
-    )
-    _add_asking(run)
+    add_k(run, 1000, "answers each")
+    add_shared(run, *_ASKING)
     run.add_argument(
         "--tag", default="", metavar="NAME", help="the run's name (default: the method)"
     )
@@ -148,17 +154,7 @@ def register(commands: Commands) -> None:
     add_json(run)
 
 
-def _add_asking(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("--method", metavar="NAME", help="how to score (see below)")
-    parser.add_argument("--expand", metavar="NAME", help="how to expand queries")
-    parser.add_argument("--smooth", metavar="NAME", help="how to smooth rankings")
-    parser.add_argument(
-        "--filter",
-        action="append",
-        default=[],
-        metavar="CONDITION",
-        help="only documents that meet it",
-    )
+_ASKING = ("method", "expand", "smooth", "filter")
 
 
 def _search(options: argparse.Namespace) -> None:

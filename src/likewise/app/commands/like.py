@@ -7,7 +7,14 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from likewise.app.options import Commands, add_json, command, positive, print_json
+from likewise.app.options import (
+    Commands,
+    add_json,
+    add_k,
+    add_shared,
+    command,
+    print_json,
+)
 from likewise.app.texts import read_text, write_text
 from likewise.errors import UsageError
 
@@ -59,18 +66,8 @@ def register(commands: Commands) -> None:
     like.add_argument(
         "--vector", type=Path, metavar="FILE", help="the vector of the one text, as .npy"
     )
-    like.add_argument("-k", type=positive, default=10, metavar="N", help="answers (default 10)")
-    like.add_argument(
-        "--method", default="hybrid", metavar="NAME", help="how to compare (default hybrid)"
-    )
-    like.add_argument(
-        "--filter",
-        action="append",
-        default=[],
-        metavar="CONDITION",
-        help="only documents that meet it, as in search",
-    )
-    like.add_argument("--explain", action="store_true", help="show what each score is made of")
+    add_k(like, 10)
+    add_shared(like, "method", "filter", "explain", method="hybrid")
     like.add_argument("--html", type=Path, metavar="FILE", help="write the answers as a page")
     add_json(like)
 

@@ -7,7 +7,15 @@ import os
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from likewise.app.options import Commands, add_json, command, positive, print_json, whole
+from likewise.app.options import (
+    Commands,
+    add_json,
+    add_k,
+    add_shared,
+    command,
+    print_json,
+    whole,
+)
 from likewise.app.progress import OutOf, Progress
 from likewise.errors import UsageError
 
@@ -54,11 +62,11 @@ def register(commands: Commands) -> None:
     parser.add_argument("--all", action="store_true", help="of every document, into a file")
     parser.add_argument("--to", type=Path, metavar="FILE", help="with --all: .parquet or .jsonl")
     parser.add_argument("--overwrite", action="store_true", help="replace the file")
-    parser.add_argument("-k", type=positive, default=10, metavar="N", help="each (default 10)")
+    add_k(parser, 10, "neighbours each")
     parser.add_argument("--model", default="", metavar="NAME", help="default: fitted last")
     parser.add_argument("--metric", default="", metavar="NAME", help="default: by the model")
     parser.add_argument("--index", default="auto", metavar="NAME", help="default: auto")
-    parser.add_argument("--explain", action="store_true", help="show what each topic gave")
+    add_shared(parser, "explain")
     parser.add_argument(
         "--threads", type=whole, default=0, metavar="N", help="threads (default: all cores)"
     )

@@ -8,7 +8,15 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from likewise.app.figures import add_figure, check_figure, draw_figure, say
-from likewise.app.options import Commands, add_json, command, positive, print_json, spoken
+from likewise.app.options import (
+    Commands,
+    add_json,
+    add_shared,
+    command,
+    positive,
+    print_json,
+    spoken,
+)
 from likewise.errors import UsageError
 
 if TYPE_CHECKING:
@@ -55,9 +63,7 @@ def register(commands: Commands) -> None:
     parser.add_argument(
         "--docs", type=positive, default=50, metavar="N", help="documents each (default 50)"
     )
-    parser.add_argument(
-        "--method", default="bm25", metavar="NAME", help="how to score (default bm25)"
-    )
+    add_shared(parser, "method", method="bm25")
     add_figure(parser, "perturb")
     add_json(parser)
 

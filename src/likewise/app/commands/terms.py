@@ -10,7 +10,15 @@ from typing import TYPE_CHECKING, Any
 
 from likewise.app.figures import check_figure, draw_figure, say
 from likewise.app.graphs import graph_name, listed, see_graph
-from likewise.app.options import Commands, add_json, command, positive, print_json, spoken
+from likewise.app.options import (
+    Commands,
+    add_json,
+    add_k,
+    command,
+    positive,
+    print_json,
+    spoken,
+)
 from likewise.app.texts import read_text
 from likewise.errors import UsageError
 
@@ -74,7 +82,7 @@ def register(commands: Commands) -> None:
     terms = command(commands, "terms", _terms, manual=_TERMS_MANUAL)
     terms.add_argument("collection", type=Path, metavar="DIR", help="the collection")
     terms.add_argument("text", nargs="+", metavar="WORDS", help="the terms, or a text")
-    terms.add_argument("-k", type=positive, default=20, metavar="N", help="terms (default 20)")
+    add_k(terms, 20, "terms")
     terms.add_argument(
         "--plot", type=Path, metavar="NAME", help="draw them: write NAME.svg and NAME.png"
     )
@@ -103,7 +111,7 @@ def register(commands: Commands) -> None:
     which.add_argument("--doc", metavar="FILE", help="a text file; - is standard input")
     which.add_argument("--id", metavar="ID", help="a document of the collection")
     which.add_argument("--text", metavar="TEXT", help="this text")
-    predict.add_argument("-k", type=positive, default=20, metavar="N", help="terms (default 20)")
+    add_k(predict, 20, "terms")
     predict.add_argument(
         "--by",
         choices=("likely", "telling"),
