@@ -200,7 +200,7 @@ class Collection:
         """
         query = like_query(ids, text, unlike, unlike_text, vector)
         stage = read_method(method)
-        if vector is not None and not getattr(stage, "compares_vectors", False):
+        if vector is not None and not stage.compares_vectors:
             raise UsageError(f"method {stage} has no use for a vector; hybrid and eq4 compare them")
         pipeline = Pipeline(self.snapshot, read_method(stage, filter), k=k)
         return pipeline.answers(query, explain=explain)

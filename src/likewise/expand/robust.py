@@ -39,7 +39,7 @@ class Robust(Expander):
 
     Candidates are the `terms` that `rrm` finds in the first `docs`, c their weights over the
     largest; chosen are the x that minimise `-cᵀx + κ/2 xᵀ(Σ + γ I)x` within the limits (see
-    `programme.Limits`). Σ tells which words stand and fall together in the first `context`
+    `qp.Limits`). Σ tells which words stand and fall together in the first `context`
     documents (0: `docs`; see `similarity`): `loo` and `tat` are perturbation kernels. Where no
     choice meets the limits the query is left alone.
     """

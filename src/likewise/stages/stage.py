@@ -101,6 +101,8 @@ class Stage:
 
     notation: ClassVar[str] = ""
     log: ClassVar[bool | None] = None
+    # Whether documents in hand may come with vectors of the user's.
+    compares_vectors: ClassVar[bool] = False
 
     def run(self, batch: Sequence[Result], context: Context) -> list[Result]:
         """Take results, give as many in the same order, each with `context.k` documents at most."""

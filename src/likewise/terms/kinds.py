@@ -154,7 +154,7 @@ class PairsKind(Kind):
     def compute(self, inputs: Inputs, out: Output) -> None:
         """Count them."""
         root = _root(inputs)
-        seen = _sightings(inputs.snapshot, root, inputs.segment, None, inputs.threads)
+        seen = _occurrences(inputs.snapshot, root, inputs.segment, None, inputs.threads)
         write_pairs(seen, len(root.nodes), out, threads=inputs.threads, progress=inputs.progress)
 
     def load(self, arrays: Arrays, about: Mapping[str, Any], inputs: Inputs) -> Counted:
@@ -273,7 +273,7 @@ def count_segment(
     snapshot: Snapshot, root: GraphRoot, segment: int, docs: Ints | None = None, *, threads: int = 1
 ) -> Counted:
     """Count the pairs of documents of a segment, without `docs` of all."""
-    seen = _sightings(snapshot, root, segment, docs, threads)
+    seen = _occurrences(snapshot, root, segment, docs, threads)
     return count_pairs(seen, len(root.nodes), threads=threads)
 
 
@@ -282,7 +282,7 @@ def _root(inputs: Inputs) -> GraphRoot:
     return root
 
 
-def _sightings(
+def _occurrences(
     snapshot: Snapshot, root: GraphRoot, segment: int, docs: Ints | None, threads: int
 ) -> Iterator[Occurrences]:
     within = root.settings.within
