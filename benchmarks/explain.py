@@ -4,9 +4,9 @@
 
 The collection is one that `likewise index` made, as of arXiv's abstracts. `like` is asked for
 documents drawn from it, `search` for their titles; ten answers each. Processor time on one core,
-with and without explanations in turns; the ratio is the median over queries. `printed` is with the
-table as `likewise like --explain` prints it; else the tree and the passages of every answer are
-asked for.
+with and without explanations in turns; the ratio is the median over queries. `tree` reads the
+parts of every answer, `passages` the passages too, `JSON` is both with the marks in passages, and
+`printed` the table as `likewise like --explain` prints it.
 """
 
 from __future__ import annotations
@@ -20,6 +20,7 @@ import argparse
 import statistics
 import time
 from collections.abc import Callable, Sequence
+from functools import partial
 
 import numpy as np
 
@@ -28,8 +29,25 @@ import likewise as lw
 WARM = 3
 
 
+def tree(answers: lw.Answers) -> list[object]:
+    return [answer.explanation and answer.explanation.parts for answer in answers]
+
+
 def passages(answers: lw.Answers) -> list[object]:
-    return [(answer.explanation, answer.passages) for answer in answers]
+    return [*tree(answers), *(answer.passages for answer in answers)]
+
+
+Read = Callable[[lw.Answers], object]
+READ: dict[str, Read] = {
+    "tree": tree,
+    "passages": passages,
+    "JSON": lw.Answers.to_json,
+    "printed": str,
+}
+
+
+def ask(asked: Callable[..., lw.Answers], read: Read, query: str, explain: bool) -> object:
+    return read(asked(query, explain=explain))
 
 
 def measure(
@@ -59,16 +77,12 @@ def main() -> None:
     docs = np.random.default_rng(options.seed).permutation(c.snapshot.live_docs())
     ids = c.snapshot.doc_ids(docs[: options.queries])
     titles = [title for doc_id in ids if (title := c[doc_id].title)]
-    rows = {
-        "like": (lambda q, explain: passages(c.like(q, explain=explain)), ids),
-        "like, printed": (lambda q, explain: str(c.like(q, explain=explain)), ids),
-        "search": (lambda q, explain: passages(c.search(q, explain=explain)), titles),
-        "search, printed": (lambda q, explain: str(c.search(q, explain=explain)), titles),
-    }
     print(f"{len(c):,} documents{'':14}{'plain ms':>10}{'explained':>11}{'ratio':>8}")
-    for name, (ask, queries) in rows.items():
-        plain, explained, ratio = measure(ask, queries)
-        print(f"{name:32}{plain:10.2f}{explained:11.2f}{ratio:8.2f}", flush=True)
+    for asked, queries in ((c.like, ids), (c.search, titles)):
+        for name, read in READ.items():
+            plain, explained, ratio = measure(partial(ask, asked, read), queries)
+            label = f"{asked.__name__}, {name}"
+            print(f"{label:32}{plain:10.2f}{explained:11.2f}{ratio:8.2f}", flush=True)
 
 
 if __name__ == "__main__":

@@ -220,7 +220,10 @@ class Passage:
 
     def to_json(self) -> dict[str, Any]:
         """Give plain values."""
-        marks = [mark._asdict() for mark in self.marks]
+        marks = [
+            {"start": start, "stop": stop, "specific": specific, "dense": dense, "topic": topic}
+            for start, stop, specific, dense, topic in self.marks
+        ]
         return {"start": self.start, "text": self.text, "score": self.score, "marks": marks}
 
 

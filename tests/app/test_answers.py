@@ -1,4 +1,9 @@
-from likewise.engine.answers import Answer, Answers
+import textwrap
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from likewise.engine.answers import Answer, Answers, _wrapped
 from likewise.records import Explanation, Part
 from likewise.show.text import display_width
 
@@ -32,3 +37,19 @@ def test_titles_are_cut_to_the_width_below_explained_answers_too():
     told = Explanation(1.0, (Part("word", "wing", 1.0),))
     answers = Answers([Answer(f"{i}", 1.0, "wing " * 40, explanation=told) for i in range(3)])
     assert max(map(len, answers.table(80).splitlines())) == 80
+
+
+TIED = st.lists(st.text("ab-", min_size=1, max_size=30), min_size=1, max_size=3).map("\u00a0".join)
+
+
+@given(
+    st.lists(TIED, min_size=1, max_size=30).map(" ".join),
+    st.integers(1, 100),
+    st.integers(0, 30),
+)
+def test_lines_are_wrapped_as_textwrap_does_it(line, width, indent):
+    wrapped = textwrap.wrap(
+        line, max(width, 60), subsequent_indent=" " * indent, break_on_hyphens=False
+    )
+    expected = [part.replace("\u00a0", " ") for part in wrapped]
+    assert _wrapped(line, width, indent=indent) == expected

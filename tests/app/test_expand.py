@@ -202,6 +202,19 @@ def test_an_expander_of_the_users_own_is_checked(papers):
         papers.search("wing", expand=Own([Grown({"heat": float("nan")})]))
 
 
+def test_texts_are_read_for_words_that_are_shown_only(papers, monkeypatch):
+    read = []
+    document = type(papers.snapshot).document
+    monkeypatch.setattr(
+        type(papers.snapshot), "document", lambda self, doc: read.append(doc) or document(self, doc)
+    )
+    answers = papers.search("wing flutter", expand="rm3", explain=True)
+    assert answers.to_json()["answers"]
+    assert not read
+    assert str(answers)
+    assert 0 < len(read) == len(set(read))
+
+
 def test_answers_print_what_was_made_of_the_query(papers):
     shown = str(papers.search("wing flutter", expand="rm3", explain=True))
     assert shown.startswith("rm3: ")

@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 
 import likewise as lw
 from likewise.collection.build import content
+from likewise.compiled import Kernel
 from likewise.errors import LikewiseError
 from likewise.like.components import Encoder, Parts, Scoring, mix
 from likewise.like.explain import (
@@ -30,6 +31,7 @@ from likewise.models.attribution import NOTHING, EncodedDocument
 from likewise.models.model import Weights
 from likewise.models.stored_vectors import StoredVectors
 from likewise.models.surface_forms import surface_words
+from likewise.records import Query, QueryDocument
 from likewise.retrieve.question import AGAINST, Question, of_doc, of_text
 from likewise_papers.like.published import PublishedEncoder
 
@@ -272,6 +274,28 @@ def test_documents_without_words_have_no_explanation(themes):
         question = Question("q", (of_doc(s, empty),))
         why = why_of(likeness, question, asked_of(likeness, question), 0)
         assert (why.score, why.parts, why.evidence.passages) == (0, (), ())
+
+
+@pytest.mark.parametrize("how", ["model=lsi", "model=lda", "only=dense", "only=specific"])
+def test_explaining_searches_for_nothing(themes, how, monkeypatch):
+    called = []
+    run = Kernel.__call__
+
+    def counted(self, *arguments):
+        called.append(self.py_func.__module__)
+        return run(self, *arguments)
+
+    monkeypatch.setattr(Kernel, "__call__", counted)
+    searches = ("likewise.retrieve.", "likewise.neighbours.", "likewise.like.kernels")
+    pipeline = themes.pipeline(f"hybrid({how})", k=5)
+    [result] = pipeline(Query("q", like=(QueryDocument(doc_id="flow-0"),)))
+    assert any(name.startswith(searches) for name in called)
+    called.clear()
+    answers = pipeline.read(result, explain=True)
+    assert len(answers.to_json()["answers"]) == 5
+    assert str(answers)
+    assert "likewise.like.passages" in called
+    assert not [name for name in called if name.startswith(searches)]
 
 
 @settings(max_examples=8)

@@ -3,7 +3,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from likewise.like.passages import TermNumbers, TextWords, _pieces
+from likewise.like.passages import TermNumbers, TextWords, _pieces, merge_shares
 from likewise.models.surface_forms import surface_words
 from likewise.records import WordShares
 from likewise.text.analysis import Analysis, Analyzer
@@ -99,3 +99,22 @@ def test_plain_values():
     values = passage.to_json()
     assert values["marks"] == [{"start": 2, "stop": 6, "specific": 0.5, "dense": 0.1, "topic": 3}]
     assert (values["start"], values["text"]) == (0, "A wing.")
+
+
+SOME = st.dictionaries(st.integers(0, 9), st.sampled_from([-1.0, 0.0, 0.25]), max_size=6)
+
+
+@given(SOME, SOME)
+def test_what_words_give_is_merged_by_term(dense, specific):
+    def columns(scores):
+        terms = np.array(sorted(scores), np.int64)
+        return terms, np.array([scores[term] for term in terms.tolist()], np.float64)
+
+    terms, carried = columns(dense)
+    found = merge_shares((terms, carried, terms + 100), columns(specific))
+    expected = [
+        (term, specific.get(term, 0.0), dense.get(term, 0.0), term + 100 if term in dense else -1)
+        for term in sorted({*dense, *specific})
+        if specific.get(term) or dense.get(term)
+    ]
+    assert [*zip(*(each.tolist() for each in found), strict=True)] == expected

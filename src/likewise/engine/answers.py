@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import textwrap
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, overload
+from functools import cached_property
+from itertools import islice
+from typing import TYPE_CHECKING, Any, TypeAlias, overload
 
 from likewise.errors import MissingExtra
 from likewise.records import Explanation, Part, Passage, Query
@@ -21,6 +23,9 @@ _SHOWN_TERMS = 20
 # A space at which no line is broken.
 _TIE = "\u00a0"
 _LEAST_SHOWN = 0.00005
+
+# Gives the words that terms stand for.
+Surfaces: TypeAlias = Callable[[Iterable[str]], Mapping[str, str]]
 
 
 @dataclass(frozen=True)
@@ -127,13 +132,13 @@ class Answers(Sequence[Answer]):
         query: str = "",
         method: str = "",
         expanded: Expanded | None = None,
-        words: Mapping[str, str] | None = None,
+        surfaces: Surfaces | None = None,
     ) -> None:
         self._answers = tuple(answers)
         self.query = query
         self.method = method
         self.expanded = expanded
-        self._words = words or {}
+        self._surfaces = surfaces
 
     def __len__(self) -> int:
         return len(self._answers)
@@ -182,24 +187,40 @@ class Answers(Sequence[Answer]):
         """Lay out the parts of a score: by groups, or by words and by documents."""
         groups = [part for part in explained.parts if part.kind == "group"]
         if groups:
-            return _groups([(part.name, part.parts) for part in groups], width)
-        words, like = [], []
-        for part in explained.parts:
-            if part.kind == "document":
-                like.append(part._replace(name=shorten(part.name, _WIDEST_ID)))
-            else:
-                words.append(part._replace(name=self._words.get(part.name, part.name)))
+            return _groups([(part.name, part.parts) for part in groups], width, named)
+        like = [part for part in explained.parts if part.kind == "document"]
+        words = [part for part in explained.parts if part.kind != "document"]
         if not like:
-            return _wrapped("= " + _parts(words), width, indent=2)
-        return _groups([("words", words), ("like", like)], width)
+            return _wrapped("= " + _parts(words, self._name), width, indent=2)
+        return _groups([("words", words), ("like", like)], width, self._name)
+
+    def _name(self, part: Part) -> str:
+        if part.kind == "document":
+            return shorten(part.name, _WIDEST_ID)
+        return self._words.get(part.name, part.name) if part.kind == "word" else part.name
+
+    @cached_property
+    def _words(self) -> Mapping[str, str]:
+        """The words of the terms that are shown: looked up when they are."""
+        if self._surfaces is None:
+            return {}
+        terms = list[str]()
+        if self.expanded:
+            terms += islice(self.expanded.asked, _SHOWN_TERMS)
+            terms += islice(self.expanded.added, _SHOWN_TERMS)
+        for answer in self._answers:
+            parts = answer.explanation.parts if answer.explanation else ()
+            words = (part.name for part in parts if part.kind == "word")
+            terms += islice(words, _SHOWN_PARTS)
+        return self._surfaces(terms)
 
     def grown(self, query: Query) -> Answers:
         """Give the same answers with what was made of the query."""
         return self._with(self._answers, expanded=Expanded.of(query))
 
-    def spelt(self, words: Mapping[str, str]) -> Answers:
+    def spelt(self, surfaces: Surfaces) -> Answers:
         """Give the same answers, to be shown with the words that terms stand for."""
-        return self._with(self._answers, words=words)
+        return self._with(self._answers, surfaces=surfaces)
 
     def alone(self) -> Answers:
         """Give the same answers without what was made of the query."""
@@ -210,7 +231,7 @@ class Answers(Sequence[Answer]):
             "query": self.query,
             "method": self.method,
             "expanded": self.expanded,
-            "words": self._words,
+            "surfaces": self._surfaces,
         }
         return Answers(answers, **(kept | changed))
 
@@ -243,46 +264,63 @@ _OWN = ("rank", "doc_id", "score", "title")
 
 def _plain(part: Part) -> dict[str, Any]:
     """Give a part as plain values, with its own parts where it has any."""
-    values: dict[str, Any] = {"kind": part.kind, "name": part.name, "score": part.score}
-    return values | ({"parts": [_plain(inner) for inner in part.parts]} if part.parts else {})
+    kind, name, score, parts = part
+    if not parts:
+        return {"kind": kind, "name": name, "score": score}
+    inner = [
+        _plain(one) if one[3] else {"kind": one[0], "name": one[1], "score": one[2]}
+        for one in parts
+    ]
+    return {"kind": kind, "name": name, "score": score, "parts": inner}
 
 
-def _groups(groups: Sequence[tuple[str, Sequence[Part]]], width: int) -> list[str]:
+def _groups(
+    groups: Sequence[tuple[str, Sequence[Part]]], width: int, name_of: Callable[[Part], str]
+) -> list[str]:
     """Lay out groups of parts, a line each; what has no parts is left out."""
     label = max([len(name) for name, _ in groups], default=0)
     lines = []
     for name, parts in groups:
         if parts:
-            total = sum(part.score for part in parts)
+            total = sum([part[2] for part in parts])
             start = f"{name:<{label}}  {total:7.4f} = "
-            lines += _wrapped(start + _parts(parts), width, indent=len(start))
+            lines += _wrapped(start + _parts(parts, name_of), width, indent=len(start))
     return lines
 
 
 def named(part: Part) -> str:
     """Give the name of a part, with the words behind it."""
-    behind = ", ".join(inner.name for inner in part.parts if inner.kind == "word")
+    behind = ", ".join([name for kind, name, _, _ in part.parts if kind == "word"])
     return f"{part.name} ~ {behind}" if behind else part.name
 
 
-def _parts(parts: Sequence[Part]) -> str:
-    shown = [part for part in parts[:_SHOWN_PARTS] if abs(part.score) >= _LEAST_SHOWN]
-    n_more = len(parts) - len(shown)
-    more = sum(part.score for part in parts) - sum(part.score for part in shown)
+def _parts(parts: Sequence[Part], name_of: Callable[[Part], str]) -> str:
+    first = [part for part in parts[:_SHOWN_PARTS] if abs(part.score) >= _LEAST_SHOWN]
+    shown = [(name_of(part), part.score) for part in first]
+    more = sum([part[2] for part in parts]) - sum([part[2] for part in first])
     if abs(more) >= _LEAST_SHOWN:
-        shown.append(Part("rest", f"{n_more} more", more))
+        shown.append((f"{len(parts) - len(first)} more", more))
     signed = (
-        f"{'-' if part.score < 0 else '+'}{_TIE}{_tied(named(part))}{_TIE}{abs(part.score):.4f}"
-        for part in shown
+        f"{'-' if score < 0 else '+'}{_TIE}{_tied(name)}{_TIE}{abs(score):.4f}"
+        for name, score in shown
     )
     return " ".join(signed).removeprefix(f"+{_TIE}")
 
 
 def _wrapped(line: str, width: int, *, indent: int) -> list[str]:
     """Wrap a line; what is tied stays together."""
-    wrapped = textwrap.wrap(
-        line, max(width, 60), subsequent_indent=" " * indent, break_on_hyphens=False
-    )
+    width, start = max(width, 60), " " * indent
+    words = line.split(" ")
+    if max(map(len, words)) > width - indent:
+        wrapped = textwrap.wrap(line, width, subsequent_indent=start, break_on_hyphens=False)
+    else:
+        # As `textwrap` does it, which looks for much else and so takes ten times as long.
+        wrapped = [words[0]]
+        for word in words[1:]:
+            if len(wrapped[-1]) + 1 + len(word) <= width:
+                wrapped[-1] += " " + word
+            else:
+                wrapped.append(start + word)
     return [part.replace(_TIE, " ") for part in wrapped]
 
 

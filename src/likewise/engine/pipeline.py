@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from functools import partial
 from typing import TYPE_CHECKING, TypeAlias
 
 from likewise.collection.cards import LEAD
@@ -18,6 +19,7 @@ from likewise.stages.reading import read_stage
 from likewise.stages.stage import Chain, Context, Result, Stage, Where, as_results, as_stage
 
 if TYPE_CHECKING:
+    from likewise.compiled import Ints
     from likewise.expand.expander import Expander
     from likewise.like.smooth import Smoothing
     from likewise.records import Explanation
@@ -104,25 +106,33 @@ class Pipeline:
         answers = Answers(found, query=_shown(query), method=self.name)
         answers = answers.grown(query) if query.expansion else answers
         if explain and not any(one and one.evidence for one in told):
-            return answers.spelt(self._words(result, [card.title for card in cards]))
+            return answers.spelt(partial(self._words, query.text, ranking.docs, found))
         return answers
 
-    def _words(self, result: Result, titles: list[str]) -> dict[str, str]:
-        """Give the words that the terms of a query stand for in it and in its answers.
+    def _words(
+        self, text: str, docs: Ints, answers: Sequence[Answer], terms: Iterable[str]
+    ) -> dict[str, str]:
+        """Give the words that terms stand for in a query, in titles of its answers, or in these.
 
-        Documents are read only for terms that neither the query nor a title has.
+        An answer is read only for parts of its score that neither the titles nor those before have.
         """
         from likewise.models.surface_forms import readable_terms, surface_words
 
-        query, s = result.query, self.snapshot
-        terms = s.analyzer.terms(query.text) if query.terms is None else query.terms
+        s = self.snapshot
         # What was typed stays as it was typed.
-        words = surface_words(titles, s.analyzer) | surface_words([query.text], s.analyzer)
-        missing = [term for term in terms if term not in words]
-        if missing:
-            documents = [s.document(doc) for doc in result.ranking.docs.tolist()]
-            words = readable_terms(s, missing, [document.text for document in documents]) | words
-        return words
+        words = surface_words([answer.title for answer in answers], s.analyzer)
+        words |= surface_words([text], s.analyzer)
+        missing = {term for term in terms if term not in words}
+        texts, left = list[str](), set(missing)
+        for doc, answer in zip(docs.tolist(), answers, strict=True):
+            if not left:
+                break
+            parts = answer.explanation.parts if answer.explanation else ()
+            n_left = len(left)
+            left.difference_update(part.name for part in parts if part.kind == "word")
+            if len(left) < n_left:
+                texts.append(s.document(doc).text)
+        return readable_terms(s, missing, texts) | words if missing else words
 
     @property
     def name(self) -> str:

@@ -7,18 +7,18 @@ of every score, and the words that parts are named by are looked up together.
 from __future__ import annotations
 
 from bisect import bisect
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from functools import cached_property, partial
-from itertools import islice, repeat
-from typing import TYPE_CHECKING, Any, NamedTuple
+from itertools import chain, repeat
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
 from likewise.collection.build import content
 from likewise.compiled import Doubles, Ints
 from likewise.like.components import EncodedQuery, Parts
-from likewise.like.passages import TermNumbers, TextWords
-from likewise.models.attribution import Attribution, EncodedDocument, Pairs, Shares, by_magnitude
+from likewise.like.passages import TermNumbers, TextWords, merge_shares
+from likewise.models.attribution import Attribution, EncodedDocument, Shares, by_magnitude
 from likewise.models.surface_forms import readable_terms
 from likewise.records import Explanation, Part, Passage, Topic, WordShares, in_order
 from likewise.retrieve.question import Question
@@ -64,8 +64,7 @@ class Explainer:
         rows = self.likeness.weights.points * self.likeness.rows(docs)
         counts = self.snapshot.term_counts(docs)
         told = self.model.attribute(query.encoded, query.asked.point, counts, rows)
-        reading = _Reading(self, query, docs, split, told)
-        return [reading.explanation(i) for i in range(len(docs))]
+        return _Reading(self, query, docs, split, told).explanations()
 
     @cached_property
     def topics(self) -> list[Topic]:
@@ -154,51 +153,64 @@ class _Reading:
                 names[i] = term
         return names
 
-    def explanation(self, i: int) -> Explanation:
-        """Give the tree of one answer's score."""
-        split = self.split[i]
-        dense = float(split.topics.sum())
-        groups = [
-            *self._dense(i, dense),
-            *_group(SPECIFIC, _word_parts(self.specific[i], split.words), float(split.words.sum())),
-        ]
-        return Explanation(split.score, in_order(groups), LikeEvidence(self, i))
+    def explanations(self) -> list[Explanation]:
+        """Give the trees of the answers' scores."""
+        found = []
+        related = iter(self._related())
+        for i, (split, told) in enumerate(zip(self.split, self.told, strict=True)):
+            dense = float(split.topics.sum())
+            words = _word_parts(self.specific[i], split.words.tolist())
+            groups = [
+                *self._dense(told, dense, [] if told.pairs is None else next(related)),
+                *_group(SPECIFIC, words, float(split.words.sum())),
+            ]
+            found.append(Explanation(split.score, in_order(groups), LikeEvidence(self, i)))
+        return found
 
-    def _dense(self, i: int, dense: float) -> Iterator[Part]:
-        told = self.told[i]
+    def _dense(self, told: Attribution, dense: float, related: list[Part]) -> Iterator[Part]:
         if len(told.topics):
             names, order = self.explainer.topics, by_magnitude(told.topics).tolist()
             scores = told.topics.tolist()
             parts = [Part("topic", str(names[k]), scores[k]) for k in order]
             yield from _group(TOPICS, parts, dense)
         elif told.pairs is not None:
-            parts = self._related(told.pairs, told.query, self.paired[i])
-            rest = dense - sum(part.score for part in parts)
+            rest = dense - sum([part[2] for part in related])
             if rest:
-                sizes = [-abs(part.score) for part in parts]
-                parts.insert(bisect(sizes, -abs(rest)), Part("rest", self._rest_name, rest))
-            yield from _group(RELATED, parts, dense)
+                sizes = [-abs(part[2]) for part in related]
+                related.insert(bisect(sizes, -abs(rest)), Part("rest", self._rest_name, rest))
+            yield from _group(RELATED, related, dense)
         elif dense:
             yield Part("group", VECTORS, dense, (Part("rest", VECTORS, dense),))
 
-    def _related(self, pairs: Pairs, query: Shares, words_behind: Sequence[str]) -> list[Part]:
-        """Split a dense score by the query's words, and these by the words behind them."""
-        order, _, paired, totals = pairs
-        scores = query.scores[order].tolist()
-        names = [self.asked[i] for i in order.tolist()]
-        behind = iter(words_behind)
-        others = (totals - paired.sum(axis=1)).tolist()
-        rounding = (query.scores[order[: len(totals)]] - totals).tolist()
-        found = []
-        for j, each in enumerate(paired.tolist()):
-            words = zip(islice(behind, len(each)), each, strict=True)
-            inner = [_part(("word", name, score, ())) for name, score in words if score]
-            inner.append(_part(("rest", OTHERS, others[j], ())))
-            inner.append(_part(("rest", ROUNDING, rounding[j], ())))
-            found.append(_part(("word", names[j], scores[j], tuple(inner))))
-        n = len(found)
-        found += map(_part, zip(repeat("word"), names[n:], scores[n:], repeat(())))
-        return found
+    def _related(self) -> Iterator[list[Part]]:
+        """Split dense scores by the query's words, and these by the words behind them.
+
+        Parts of all answers are made together: each step here takes a list of them.
+        """
+        told = [(one.query.scores, one.pairs) for one in self.told if one.pairs is not None]
+        if not told:
+            return
+        given = [scores[pairs.order] for scores, pairs in told]
+        paired = np.concatenate([pairs.scores for _, pairs in told])
+        totals = np.concatenate([pairs.totals for _, pairs in told])
+        sizes = [len(pairs.totals) for _, pairs in told]
+        first = np.concatenate([mine[:n] for mine, n in zip(given, sizes, strict=True)])
+        names = [name for mine in self.paired for name in mine]
+        behind = _parts("word", names, paired.ravel())
+        others = _parts("rest", repeat(OTHERS), totals - paired.sum(axis=1))
+        rounding = _parts("rest", repeat(ROUNDING), first - totals)
+        # Words that there are come first in a row.
+        width, n_behind = paired.shape[1], (paired != 0).sum(axis=1).tolist()
+        inner = [
+            (*behind[j * width : j * width + n], other, rounded)
+            for j, (n, other, rounded) in enumerate(zip(n_behind, others, rounding, strict=True))
+        ]
+        at = 0
+        for (_, pairs), mine, n in zip(told, given, sizes, strict=True):
+            words = map(self.asked.__getitem__, pairs.order.tolist())
+            nothing = repeat((), len(mine) - n)
+            yield _parts("word", words, mine, chain(inner[at : at + n], nothing))
+            at += n
 
     @cached_property
     def _rest_name(self) -> str:
@@ -247,8 +259,15 @@ class LikeEvidence:
         return reading.words.passages(0, self.query_words, skip=reading.skips[0])
 
 
-# As `Part._make`, in half the time: there are hundreds.
-_part: Callable[[Iterable[Any]], Part] = partial(tuple.__new__, Part)
+def _parts(
+    kind: str,
+    names: Iterable[str],
+    scores: Doubles,
+    parts: Iterable[tuple[Part, ...]] = repeat(()),
+) -> list[Part]:
+    """Make parts of one kind: as `Part` of each, in a fraction of the time."""
+    made = partial(tuple.__new__, Part)
+    return [*map(made, zip(repeat(kind), names, scores.tolist(), parts))]
 
 
 def _group(name: str, parts: Sequence[Part], total: float) -> list[Part]:
@@ -256,18 +275,12 @@ def _group(name: str, parts: Sequence[Part], total: float) -> list[Part]:
     return [Part("group", name, total, tuple(parts))] if parts else []
 
 
-def _word_parts(names: Sequence[str], scores: Doubles) -> list[Part]:
-    values = scores.tolist()
-    order = by_magnitude(scores).tolist()
-    return [_part(("word", names[i], values[i], ())) for i in order]
+def _word_parts(names: Sequence[str], scores: list[float]) -> list[Part]:
+    order = sorted(range(len(scores)), key=lambda i: -abs(scores[i]))
+    return [Part("word", names[i], scores[i]) for i in order if scores[i]]
 
 
 def _merged(dense: Shares, split: Parts) -> WordShares:
     """Put what words carry of both parts of a score together, without those that give nothing."""
-    terms = np.unique(np.concatenate([dense.terms, split.terms]))
-    shares = WordShares(terms, np.zeros(len(terms)), np.zeros(len(terms)), np.full(len(terms), -1))
-    shares.specific[np.searchsorted(terms, split.terms)] = split.words
-    places = np.searchsorted(terms, dense.terms)
-    shares.dense[places], shares.topics[places] = dense.scores, dense.topics
-    used = (shares.specific != 0) | (shares.dense != 0)
-    return shares if used.all() else WordShares(*(each[used] for each in shares))
+    carried = (dense.terms, dense.scores, dense.topics)
+    return WordShares(*merge_shares(carried, (split.terms, split.words)))

@@ -65,92 +65,68 @@ class TextWords:
         self._terms = np.fromiter(
             (number for its in self._numbers for number in its), np.int64, int(sizes.sum())
         )
+        self._known_pieces: dict[int, tuple[list[tuple[int, int]], Ints]] = {}
 
-    def _terms_in(self, tokens: Ints) -> tuple[Ints, Ints]:
-        """Give the terms of tokens, and the token of each."""
-        words = self._tokens.words[tokens]
-        sizes = self._sizes[words]
-        owners = np.repeat(np.arange(len(tokens)), sizes)
-        within = np.arange(len(owners)) - np.repeat(np.cumsum(sizes) - sizes, sizes)
-        return self._terms[self._firsts[words][owners] + within], owners
+    @property
+    def _terms_of(self) -> tuple[Ints, Ints, Ints]:
+        """The terms of words: where those of each begin, how many, and all of them."""
+        return self._firsts, self._sizes, self._terms
 
     # Surface forms
 
     @cached_property
-    def _surfaces(self) -> tuple[Ints, Ints]:
-        """The commonest word of each term in each text: keys of both, and the words' numbers."""
-        n_words, n_terms = len(self._numbers), self._n_terms
-        texts = np.repeat(np.arange(len(self.texts)), np.diff(self._tokens.bounds))
-        pairs, amounts = np.unique(texts * n_words + self._tokens.words, return_counts=True)
-        words = pairs % max(n_words, 1)
-        sizes = self._sizes[words]
-        owners = np.repeat(np.arange(len(pairs)), sizes)
-        within = np.arange(len(owners)) - np.repeat(np.cumsum(sizes) - sizes, sizes)
-        terms = self._terms[self._firsts[words][owners] + within]
-        keys = (pairs // max(n_words, 1))[owners] * n_terms + terms
-        ranks = np.empty(n_words, np.int64)
-        ranks[sorted(range(n_words), key=self._tokens.spelt.__getitem__)] = np.arange(n_words)
-        order = np.lexsort((ranks[words[owners]], -amounts[owners], keys))
-        first = np.ones(len(order), np.bool_)
-        first[1:] = np.diff(keys[order]) > 0
-        best = order[first]
-        return keys[best], words[owners[best]]
+    def _ranks(self) -> Ints:
+        """The places of words in the alphabet."""
+        spelt = self._tokens.spelt
+        ranks = np.empty(len(spelt), np.int64)
+        ranks[sorted(range(len(spelt)), key=spelt.__getitem__)] = np.arange(len(spelt))
+        return ranks
 
     @cached_property
-    def _n_terms(self) -> int:
-        return int(self._terms.max(initial=0)) + 1
+    def _forms(self) -> list[str]:
+        """Words as they are shown; those that may be several are told by their terms."""
+        return [word.decode() if word.isascii() else "" for word in self._tokens.spelt]
 
     def surfaces(self, texts: Ints, terms: Ints) -> list[str]:
         """Give the commonest word of each text that stands for a term; "" where it has none."""
-        keys, words = self._surfaces
-        if not len(keys):
-            return [""] * len(terms)
-        wanted = np.where(terms < self._n_terms, texts * self._n_terms + terms, -1)
-        places = np.minimum(np.searchsorted(keys, wanted), len(keys) - 1)
-        found = np.where(keys[places] == wanted, words[places], -1)
+        if not len(terms):
+            return []
+        n_terms = int(terms.max()) + 1
+        keys, places = np.unique(texts * n_terms + terms, return_inverse=True)
+        bounds = np.searchsorted(keys, np.arange(len(self.texts) + 1) * n_terms)
+        words = choose_words(
+            (self._tokens.bounds, self._tokens.words),
+            self._terms_of,
+            self._ranks,
+            (bounds, keys % n_terms),
+        )
+        forms = self._forms
         return [
-            self._form(word, term) if word >= 0 else ""
-            for word, term in zip(found.tolist(), terms.tolist(), strict=True)
+            (forms[word] or self._form(word, term)) if word >= 0 else ""
+            for word, term in zip(words[places].tolist(), terms.tolist(), strict=True)
         ]
 
     def _form(self, word: int, term: int) -> str:
-        spelt = self._tokens.spelt[word]
-        if spelt.isascii():
-            return spelt.decode()
-        forms, numbers = split_words(spelt.decode()), self._numbers[word]
+        forms, numbers = split_words(self._tokens.spelt[word].decode()), self._numbers[word]
         return forms[numbers.index(term)] if len(forms) == len(numbers) else ""
 
     # Marks
 
     def marks(self, text: int, shares: WordShares) -> list[Mark]:
         """Find the words of a text that give something."""
-        first, last = self._tokens.bounds[text : text + 2].tolist()
-        return self._marks(np.arange(first, last), shares, 0, len(self.texts[text]))
+        mine = slice(*self._tokens.bounds[text : text + 2].tolist())
+        return self._marks_within(mine, shares, 0, len(self.texts[text]))
 
-    def _marks(self, tokens: Ints, shares: WordShares, start: int, stop: int) -> list[Mark]:
-        terms, owners = self._terms_in(tokens)
-        there, places = _find(terms, shares)
-        owners = owners[there]
-        starts = self._tokens.starts[tokens[owners]] - start
-        stops = np.minimum(self._tokens.stops[tokens[owners]], stop) - start
-        given = (shares.specific[places], shares.dense[places], shares.topics[places])
-        found: list[Mark] = []
-        last = -1
-        for owner, *values in zip(
-            owners.tolist(), *(each.tolist() for each in (starts, stops, *given)), strict=True
-        ):
-            mark = Mark(*values)
-            if owner == last:
-                # A word of several terms gives what they give, most by the strongest of them.
-                before = found.pop()
-                mark = mark._replace(
-                    specific=before.specific + mark.specific,
-                    dense=before.dense + mark.dense,
-                    topic=max((before, mark), key=lambda one: abs(one.dense)).topic,
-                )
-            found.append(mark)
-            last = owner
-        return found
+    def _marks_within(self, mine: slice, shares: WordShares, start: int, stop: int) -> list[Mark]:
+        """Find those of a passage, given with the tokens of its text, by their places within it."""
+        tokens = self._tokens
+        first, last = (mine.start + np.searchsorted(tokens.starts[mine], [start, stop])).tolist()
+        known = (shares.terms, shares.specific, shares.dense, shares.topics)
+        found, given, topics = find_marks(tokens.words[first:last], self._terms_of, known)
+        starts = tokens.starts[first:last][found] - start
+        stops = np.minimum(tokens.stops[first:last][found], stop) - start
+        columns = (starts, stops, given[:, 0], given[:, 1], topics)
+        return [*map(Mark._make, zip(*(each.tolist() for each in columns), strict=True))]
 
     # Passages
 
@@ -164,14 +140,13 @@ class TextWords:
         there are others.
         """
         whole, tokens = self.texts[text], self._tokens
-        ends = tokens.ends[slice(*tokens.sentence_bounds[text : text + 2].tolist())]
-        pieces = [*_pieces(whole, ends.tolist())]
+        pieces, begins = self._pieces(text)
         mine = slice(*tokens.bounds[text : text + 2].tolist())
         totals, chosen = choose_pieces(
             (tokens.starts[mine], tokens.words[mine]),
-            (self._firsts, self._sizes, self._terms),
+            self._terms_of,
             (shares.terms, shares.specific + shares.dense),
-            np.array([piece[0] for piece in pieces], np.int64),
+            begins,
             skip,
             n,
         )
@@ -186,18 +161,15 @@ class TextWords:
             for i in sorted(chosen.tolist(), key=lambda i: -scores[i])
         )
 
-    def _marks_within(self, mine: slice, shares: WordShares, start: int, stop: int) -> list[Mark]:
-        first, last = np.searchsorted(self._tokens.starts[mine], [start, stop]).tolist()
-        return self._marks(mine.start + np.arange(first, last), shares, start, stop)
-
-
-def _find(terms: Ints, shares: WordShares) -> tuple[Ints, Ints]:
-    """Tell which terms give something, and where these are."""
-    if not len(shares.terms):
-        return np.empty(0, np.int64), np.empty(0, np.int64)
-    places = np.minimum(np.searchsorted(shares.terms, terms), len(shares.terms) - 1)
-    there = np.flatnonzero(shares.terms[places] == terms)
-    return there, places[there]
+    def _pieces(self, text: int) -> tuple[list[tuple[int, int]], Ints]:
+        """Give the sentences of a text, and where each begins."""
+        if text not in self._known_pieces:
+            tokens = self._tokens
+            ends = tokens.ends[slice(*tokens.sentence_bounds[text : text + 2].tolist())]
+            pieces = [*_pieces(self.texts[text], ends.tolist())]
+            begins = np.array([piece[0] for piece in pieces], np.int64)
+            self._known_pieces[text] = (pieces, begins)
+        return self._known_pieces[text]
 
 
 def _pieces(text: str, ends: Sequence[int]) -> Iterator[tuple[int, int]]:
@@ -219,6 +191,111 @@ def _stripped(text: str, start: int, stop: int) -> tuple[int, int]:
     piece = text[start:stop]
     begin = start + len(piece) - len(piece.lstrip())
     return begin, max(begin, start + len(piece.rstrip()))
+
+
+@kernel
+def choose_words(
+    tokens: tuple[Ints, Ints],
+    words: tuple[Ints, Ints, Ints],
+    ranks: Ints,
+    wanted: tuple[Ints, Ints],
+) -> Ints:
+    """Choose for terms of texts the word that each is there most often as; -1 where it is not.
+
+    `tokens` are bounds of texts and the numbers of words, `words` as for `choose_pieces`, `wanted`
+    bounds of texts and their terms, ascending. Equals for each term of a text the word w that has
+    it of the largest `(count, -ranks[w])`.
+    """
+    bounds, numbers = tokens
+    firsts, sizes, terms = words
+    wanted_bounds, known = wanted
+    chosen, most = np.full(len(known), -1, np.int64), np.zeros(len(known), np.int64)
+    counts = np.zeros(len(sizes), np.int64)
+    for text in range(len(bounds) - 1):
+        first, last = wanted_bounds[text], wanted_bounds[text + 1]
+        if first == last:
+            continue
+        for j in range(bounds[text], bounds[text + 1]):
+            counts[numbers[j]] += 1
+        for j in range(bounds[text], bounds[text + 1]):
+            word = numbers[j]
+            count = counts[word]
+            counts[word] = 0
+            if count == 0:
+                continue
+            for t in range(firsts[word], firsts[word] + sizes[word]):
+                place = first + np.searchsorted(known[first:last], terms[t])
+                if place == last or known[place] != terms[t]:
+                    continue
+                best = chosen[place]
+                if count > most[place] or (count == most[place] and ranks[word] < ranks[best]):
+                    chosen[place], most[place] = word, count
+    return chosen
+
+
+@kernel
+def find_marks(
+    numbers: Ints, words: tuple[Ints, Ints, Ints], shares: tuple[Ints, Doubles, Doubles, Ints]
+) -> tuple[Ints, Doubles, Ints]:
+    """Find the tokens that give something: their places, what they give, and their topics.
+
+    `words` are as for `choose_pieces`. Of a token's terms that are among `shares` equals the sums,
+    and the topic of the term that carries most.
+    """
+    firsts, sizes, terms = words
+    known, specific, dense, topics = shares
+    tokens, chosen = np.empty(len(numbers), np.int64), np.empty(len(numbers), np.int64)
+    given = np.empty((len(numbers), 2))
+    n = 0
+    for j in range(len(numbers)):
+        word = numbers[j]
+        n_found = 0
+        for t in range(firsts[word], firsts[word] + sizes[word]):
+            place = np.searchsorted(known, terms[t])
+            if place == len(known) or known[place] != terms[t]:
+                continue
+            if n_found == 0:
+                tokens[n], chosen[n] = j, topics[place]
+                given[n, 0], given[n, 1] = specific[place], dense[place]
+            else:
+                if abs(dense[place]) > abs(given[n, 1]):
+                    chosen[n] = topics[place]
+                given[n, 0] += specific[place]
+                given[n, 1] += dense[place]
+            n_found += 1
+        if n_found:
+            n += 1
+    return tokens[:n].copy(), given[:n].copy(), chosen[:n].copy()
+
+
+@kernel
+def merge_shares(
+    carried: tuple[Ints, Doubles, Ints], words: tuple[Ints, Doubles]
+) -> tuple[Ints, Doubles, Doubles, Ints]:
+    """Merge what terms carry of vectors with what they give as words: terms, both, and topics.
+
+    Both come by term. Equals a sum by term, without those that give nothing; a term that carries
+    nothing of vectors has the topic -1.
+    """
+    dense_terms, dense_scores, dense_topics = carried
+    word_terms, word_scores = words
+    room = len(dense_terms) + len(word_terms)
+    terms, topics = np.empty(room, np.int64), np.empty(room, np.int64)
+    specific, dense = np.empty(room), np.empty(room)
+    i, j, n = 0, 0, 0
+    while i < len(dense_terms) or j < len(word_terms):
+        left = j == len(word_terms) or (i < len(dense_terms) and dense_terms[i] <= word_terms[j])
+        right = i == len(dense_terms) or (j < len(word_terms) and word_terms[j] <= dense_terms[i])
+        specific[n], dense[n], topics[n] = 0.0, 0.0, -1
+        if left:
+            terms[n], dense[n], topics[n] = dense_terms[i], dense_scores[i], dense_topics[i]
+            i += 1
+        if right:
+            terms[n], specific[n] = word_terms[j], word_scores[j]
+            j += 1
+        if specific[n] != 0 or dense[n] != 0:
+            n += 1
+    return terms[:n].copy(), specific[:n].copy(), dense[:n].copy(), topics[:n].copy()
 
 
 @kernel

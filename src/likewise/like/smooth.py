@@ -257,6 +257,7 @@ class Spread:
 
 
 def _scaled(part: Part, by: float) -> Part:
-    return part._replace(
-        score=part.score * by, parts=tuple(_scaled(inner, by) for inner in part.parts)
+    kind, name, score, parts = part
+    return Part(
+        kind, name, score * by, tuple(_scaled(inner, by) for inner in parts) if parts else ()
     )

@@ -133,11 +133,10 @@ def split_by_words(
     """
     given = (query.weights[:, None] * (query.vectors.astype(np.float64) @ rows.T)).T.copy()
     carried = answers.weights * (answers.vectors @ point)
-    orders = [by_magnitude(scores) for scores in given]
     n_words = len(query.weights)
-    first = np.full((len(rows), min(PAIRED, n_words)), -1)
-    for i, order in enumerate(orders):
-        first[i, : len(order)] = order[:PAIRED]
+    # As `by_magnitude` of each: what gives nothing comes last.
+    orders, n_given = np.argsort(-np.abs(given), axis=1, kind="stable"), (given != 0).sum(axis=1)
+    first = np.where(np.arange(n_words) < n_given[:, None], orders, -1)[:, :PAIRED].copy()
     each = (query.vectors @ answers.vectors.T) * query.weights.astype(np.float32)[:, None]
     places = np.full((*first.shape, PAIRS), -1)
     pairs = np.zeros(places.shape)
@@ -146,16 +145,16 @@ def split_by_words(
     terms[places >= 0] = answers.terms[places[places >= 0]]
     # With the precision of the pairs: what they leave of a word's part is of other words.
     totals = np.einsum("id,wd->iw", answers.totals, query.vectors) * query.weights
-    none = np.full(max(len(carried), n_words), -1)
-    found = []
-    for i, order in enumerate(orders):
-        mine, n = slice(int(answers.bounds[i]), int(answers.bounds[i + 1])), len(order[:PAIRED])
+    none, no_topics = np.full(max(len(carried), n_words), -1), np.empty(0)
+    found, bounds = [], answers.bounds.tolist()
+    for i, n in enumerate(n_given.tolist()):
+        mine, order, n_paired = slice(bounds[i], bounds[i + 1]), orders[i, :n], min(n, PAIRED)
         found.append(
             Attribution(
                 Shares(query.terms, given[i], none[:n_words]),
                 Shares(answers.terms[mine], carried[mine], none[: mine.stop - mine.start]),
-                np.empty(0),
-                Pairs(order, terms[i, :n], pairs[i, :n], totals[i, order[:n]]),
+                no_topics,
+                Pairs(order, terms[i, :n_paired], pairs[i, :n_paired], totals[i, order[:n_paired]]),
             )
         )
     return found

@@ -68,20 +68,22 @@ def surface_words(texts: Iterable[str], analyzer: Analyzer) -> dict[str, str]:
     """Map the terms of texts to the commonest word that gave each; ties by the alphabet."""
     chunks = cut([encode(text) for text in texts])
     amounts = np.bincount(chunks.tokens, minlength=len(chunks.distinct.offsets) - 1).tolist()
-    counted: Counter[str] = Counter()
-    for chunk, amount in zip(chunks.distinct.all(), amounts, strict=True):
-        if chunk.isascii():
-            counted[chunk.decode()] += amount
-        else:
-            for word in split_words(chunk.decode("utf-8", "replace")):
+    words = chunks.distinct.all()
+    if not all(map(bytes.isascii, words)):
+        counted: Counter[bytes] = Counter()
+        for chunk, amount in zip(words, amounts, strict=True):
+            inside = split_words(chunk.decode("utf-8", "replace"))
+            for word in [chunk] if chunk.isascii() else map(encode, inside):
                 counted[word] += amount
-    names = list(counted)
-    best: dict[str, tuple[int, str]] = {}
-    for name, terms in zip(names, analyzer.terms_of([*map(encode, names)]), strict=True):
+        words, amounts = [*counted], [*counted.values()]
+    best: dict[str, tuple[int, bytes]] = {}
+    for word, terms, amount in zip(words, analyzer.terms_of(words), amounts, strict=True):
         # A word that is cut further is never a stem's only word.
         if len(terms) == 1:
-            best[terms[0]] = min(best.get(terms[0], (0, "")), (-counted[name], name))
-    return {term: name for term, (_, name) in best.items()}
+            mine, term = (-amount, word), terms[0]
+            if term not in best or mine < best[term]:
+                best[term] = mine
+    return {term: word.decode() for term, (_, word) in best.items()}
 
 
 def spaced(values: Ints, most: int) -> Ints:

@@ -166,10 +166,12 @@ def score_records(
 OWN_PART = "(document length)"
 
 
-def split_records(retriever: Retriever, query: Mapping[str, float], docs: Ints) -> list[list[Part]]:
-    """Split the scores of documents by the words of a query, from their records."""
+def split_records(
+    retriever: Retriever, query: tuple[Ints, Floats, Floats, Any], docs: Ints
+) -> list[list[Part]]:
+    """Split the scores of documents by the words of a query, from their records: as weighed."""
     snapshot, kind = retriever.collection, retriever.model.impact
-    _, terms, weights, factors, (share,) = retriever.weigh([query])
+    terms, weights, factors, share = query
     bounds, doc_terms, doc_counts = snapshot.term_counts(docs)
     order = np.argsort(terms, kind="stable")
     names, norms = snapshot.terms(terms[order]), retriever.norms(docs)
@@ -218,7 +220,8 @@ class Whole(ByExample[WordQuery]):
 
     def split(self, taken: WordQuery, docs: Ints) -> list[list[Part]]:
         """Split scores by words."""
-        return split_records(self.retriever, taken, docs)
+        _, terms, weights, factors, shares = self.retriever.weigh([taken])
+        return split_records(self.retriever, (terms, weights, factors, shares[0]), docs)
 
 
 def words_of(collection: Snapshot, counts: TermCounts, n: int = 0) -> dict[str, float]:

@@ -108,7 +108,8 @@ class WordScorer:
 
     def explain(self, docs: Ints) -> list[Explanation]:
         """Split scores by the words of the query, from the records of documents."""
-        parts = split_records(self.retriever, self.terms, docs)
+        terms, weights, factors, (share,) = self._weighed
+        parts = split_records(self.retriever, (terms, weights, factors, share), docs)
         scores = self._by_records(docs).tolist()
         return [explanation(*one) for one in zip(scores, parts, strict=True)]
 

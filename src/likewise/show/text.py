@@ -29,6 +29,8 @@ def _is_shown(char: str) -> bool:
 def one_line(text: str) -> str:
     """Make text safe for one line of a terminal: white space runs become a space."""
     words = " ".join(text.split())
+    if words.isprintable():
+        return words
     return "".join(char if char.isprintable() else "�" for char in words)
 
 
@@ -37,6 +39,8 @@ def shorten(text: str, width: int) -> str:
     text = one_line(text)
     if display_width(text) <= width:
         return text
+    if text.isascii():
+        return text[: max(width - 1, 0)].rstrip() + "…"
     used = 0
     for i, char in enumerate(text):
         used += display_width(char)
