@@ -84,7 +84,7 @@ def test_a_cut_does_not_hide_the_search_before(letters):
     assert cut.query == whole.query
 
 
-@pytest.mark.parametrize("name", ["HALVES", "Near"])
+@pytest.mark.parametrize("name", ["HYBRID", "Near"])
 def test_names_of_methods_may_be_written_large(letters, name):
     with pytest.raises(UsageError) as raised:
         letters.search("a b", method=name)
