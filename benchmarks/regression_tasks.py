@@ -116,7 +116,7 @@ def graph() -> float:
     """Count the pairs of a term graph."""
     c = _state["c"]
     make = c.terms.make_graph if hasattr(c, "terms") else c.make_term_graph
-    return _timed(lambda: make(name="again"))
+    return _timed(lambda: make(name="graph-again"))
 
 
 def terms() -> float:

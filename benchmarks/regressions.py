@@ -1,6 +1,6 @@
 """Is anything slower than at a pinned commit? What other benchmarks measure, in small, in turns.
 
-    python benchmarks/regressions.py [--base COMMIT] [--docs 20000] [--rounds 11] [--only PATTERN]
+    python benchmarks/regressions.py [--base COMMIT] [--docs 20000] [--rounds 11] [--only PATTERNS]
 
 The commit is checked out aside. Both trees index the same abstracts (`arxiv` of the folders that
 LIKEWISE_DATA lists) and do the tasks of `regression_tasks.py`, each in a process of its own, on one
@@ -75,7 +75,7 @@ def main() -> int:
     parser.add_argument("--data", metavar="FOLDER", help="that has arxiv; else LIKEWISE_DATA")
     parser.add_argument("--docs", type=int, default=20_000)
     parser.add_argument("--rounds", type=int, default=11)
-    parser.add_argument("--only", default="*", metavar="PATTERN", help="rows, as in a shell")
+    parser.add_argument("--only", default="*", metavar="PATTERNS", help="rows, as in a shell")
     options = parser.parse_args()
     data = find_collection("arxiv", [options.data] if options.data else None)
     if data is None:
@@ -99,7 +99,7 @@ def main() -> int:
             f"| {options.docs:,} abstracts, ms | {options.base} | here | ratio |\n|---|---|---|---|"
         )
         for row, task in ROWS.items():
-            if not fnmatchcase(row, options.only):
+            if not any(fnmatchcase(row, one) for one in options.only.split(",")):
                 continue
             first = [side.ask(*task) for side in sides]
             if refused := [one for one in first if isinstance(one, str)]:
