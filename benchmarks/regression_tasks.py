@@ -70,7 +70,8 @@ def merge() -> float:
 
 def fit(model: str) -> float:
     """Fit a model."""
-    return _timed(lambda: _fit(_state["c"], model, name="again"))
+    kind = model.partition("(")[0]
+    return _timed(lambda: _fit(_state["c"], model, name=f"again-{kind}"))
 
 
 def search(options: dict[str, Any], k: int, of: str) -> float:
