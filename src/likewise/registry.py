@@ -31,13 +31,13 @@ SEARCHES = {
 # Expanders: what gives a query other terms.
 EXPANDERS = {
     "bo1": "likewise.expand.feedback:Bo1",
-    "graph": "likewise.expand.graph:Associated",
+    "graph": "likewise.expand.graph:GraphExpander",
     "kl": "likewise.expand.feedback:KL",
     "rm1": "likewise.expand.feedback:RM1",
     "rm3": "likewise.expand.feedback:RM3",
     "robust": "likewise.expand.robust:Robust",
     "rocchio": "likewise.expand.feedback:Rocchio",
-    "rrm": "likewise.expand.ranked:RankedRM",
+    "rrm": "likewise.expand.feedback:RankedRM",
 }
 
 # What smooths a ranking.

@@ -43,7 +43,7 @@ if TYPE_CHECKING:
     from likewise.derived.kind import Progress
     from likewise.evaluate.learn import Learnt
     from likewise.evaluate.risk_table import RiskTable
-    from likewise.expand.expander import Expander
+    from likewise.expand.expansion import Expander
     from likewise.like.near import Near
 
 # Models are imported when they are first used: a search does not wait for them.
