@@ -25,7 +25,8 @@ from scipy import sparse
 from corpora import drawn
 from likewise.collection.creating import build
 from likewise.collection.snapshot import Snapshot, open_snapshot
-from likewise.models.subspace import LSI, Subspace, fit_lsi
+from likewise.models.lsi import LSI, fit_lsi
+from likewise.models.subspace import Subspace
 from likewise.text.analysis import Analysis
 
 AXES = 150

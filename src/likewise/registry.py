@@ -101,7 +101,7 @@ COMPUTED = {"model": ("vectors", "finder"), "graph": ("pairs", "prepared")}
 
 # Models that can be fitted: their configurations.
 CONFIGS = {
-    "lsi": "likewise.models.subspace:LSI",
+    "lsi": "likewise.models.lsi:LSI",
     "ddm": "likewise.models.ddm:DDM",
     "lda": "likewise.models.ddm:LDA",
     "lda-vb": "likewise.models.sklearn_models:OnlineLDA",

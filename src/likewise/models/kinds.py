@@ -10,10 +10,10 @@ from typing import TYPE_CHECKING, Any
 from numpy.typing import NDArray
 
 from likewise import registry
+from likewise.collection.arrays import Arrays, Output, Stream
 from likewise.collection.files import storage_errors
 from likewise.collection.job import Job
 from likewise.collection.manifest import Artifact, Manifest
-from likewise.collection.pack import Arrays, Output, Stream
 from likewise.collection.snapshot import Snapshot
 from likewise.collection.writer import Writer
 from likewise.compiled import Ints

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from likewise.collection.pack import Arrays, require
+from likewise.collection.arrays import Arrays, require
 from likewise.collection.records import TermCounts
 from likewise.collection.segment import find_rows
 from likewise.collection.snapshot import Snapshot
