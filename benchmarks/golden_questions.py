@@ -373,7 +373,9 @@ def certified(metric: str) -> Ask:
         vectors = drawn()
         neighbours = lw.build_neighbours(vectors, metric=metric)
         found = neighbours.nearest(vectors[::500], 10, certified=True)
-        rows = zip(*(a.tolist() for a in (found.numbers, found.distances, found.examined)), strict=True)
+        rows = zip(
+            *(a.tolist() for a in (found.numbers, found.distances, found.examined)), strict=True
+        )
         return {
             str(i): [*zip(map(str, numbers), distances, strict=True), ("examined", n)]
             for i, (numbers, distances, n) in enumerate(rows)

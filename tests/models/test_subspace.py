@@ -68,7 +68,7 @@ def test_own_words_are_the_largest_first_and_the_truly_own_lead(topical):
         assert magnitudes == sorted(magnitudes, reverse=True)
         assert topical.terms(few.terms[few.bounds[doc] :][:1]) == [f"own{docs[doc]}"]
     assert len(model.transform(counts, words=0).terms) == 0
-    with pytest.raises(UsageError, match="own words"):
+    with pytest.raises(UsageError, match="specific words"):
         model.transform(counts, words=-1)
 
 

@@ -219,7 +219,7 @@ class Answers(Sequence[Answer]):
         """Give the same answers with what was made of the query."""
         return self._with(self._answers, expanded=Expanded.of(query))
 
-    def spelt(self, surfaces: Surfaces) -> Answers:
+    def with_words(self, surfaces: Surfaces) -> Answers:
         """Give the same answers, to be shown with the words that terms stand for."""
         return self._with(self._answers, surfaces=surfaces)
 

@@ -288,7 +288,7 @@ class Collection:
         return qrels_from_labels(values, wanted=_sampled(asking, sample, seed))
 
     def tune(self, qrels: Qrels, *, model: str = "", store: bool = True) -> Learnt:
-        """Learn how much own words count from judgements whose queries are documents by id."""
+        """Learn how much specific words count from judgements whose queries are documents by id."""
         from likewise.models.kinds import find_model
         from likewise.models.model import Weights
 

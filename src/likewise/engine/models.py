@@ -172,7 +172,7 @@ class Models(Mapping[str, Any]):
 
     @of_one_state
     def transform(self, ids: str | Sequence[str], *, model: str = "", words: int = 15) -> Triples:
-        """Give documents of the collection as arrays: topics, own words, shares."""
+        """Give documents of the collection as arrays: topics, specific words, shares."""
         snapshot = self._state.snapshot
         wanted = [ids] if isinstance(ids, str) else ids
         docs = np.array([snapshot.find_doc(doc_id) for doc_id in wanted], np.int64)

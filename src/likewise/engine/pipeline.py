@@ -106,7 +106,7 @@ class Pipeline:
         answers = Answers(found, query=_shown(query), method=self.name)
         answers = answers.grown(query) if query.expansion else answers
         if explain and not any(one and one.evidence for one in told):
-            return answers.spelt(partial(self._words, query.text, ranking.docs, found))
+            return answers.with_words(partial(self._words, query.text, ranking.docs, found))
         return answers
 
     def _words(

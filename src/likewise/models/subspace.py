@@ -2,7 +2,7 @@
 
 A document is a vector t of length one, a weight for each of its words. With orthonormal axes V its
 topical half is `z = Vᵀt`; what they leave over is `ε = t - Vz`, at right angles to them, so that
-`‖z‖² + ‖ε‖² = 1` and `<t, u> = <z, z'> + <ε, ε'>`. A document's own words are those where ε is
+`‖z‖² + ‖ε‖² = 1` and `<t, u> = <z, z'> + <ε, ε'>`. A document's specific words are those where ε is
 largest by magnitude. A weight is signed: below zero the axes promise more of a word than there is.
 """
 
@@ -117,7 +117,7 @@ class Subspace(Model):
     def encode(
         self, collection: Snapshot, docs: Ints, *, words: int, threads: int = 1
     ) -> dict[str, NDArray[Any]]:
-        """Give what is stored of documents to compare them: vectors, and so many own words."""
+        """Give what is stored of documents to compare them: vectors, and so many specific words."""
         triples = self.transform(collection.term_counts(docs), words=words, threads=threads)
         return to_arrays(document_vectors(triples, triples.topics))
 
@@ -140,11 +140,11 @@ class Subspace(Model):
     def transform(self, counts: TermCounts, *, words: int = OWN_WORDS, threads: int = 1) -> Triples:
         """Decompose documents; a term that the model does not know can only be a document's own.
 
-        Topics are z, as long as the topical share's root; weights of own words are ε over its
+        Topics are z, as long as the topical share's root; weights of specific words are ε over its
         length before all but the largest are left out. The background has no share.
         """
         if words < 0:
-            raise UsageError(f"a document cannot have {words} own words: 0 or more")
+            raise UsageError(f"a document cannot have {words} specific words: 0 or more")
         n_docs = len(counts.bounds) - 1
         basis, scale = np.asarray(self.basis), self.scale
         topics = np.zeros((n_docs, self.width), np.float32)

@@ -1,4 +1,4 @@
-"""Vectors from elsewhere: the compact half is the user's, the words that it leaves over are ours.
+"""Dense vectors from elsewhere, and beside them the specific words that they leave over.
 
 With t a document's words at length one, and y its vector at length one less the mean of all, a
 ridge regression `min ‖TW - Y‖² + λ‖W‖²` says what vector the words predict, `Wᵀt`. The axes Q of
@@ -37,7 +37,7 @@ if TYPE_CHECKING:
     from likewise.models.fitting import FitJob
 
 _CHUNK = 4096
-# Cosines of 100 to 150 axes of LSI spread this far, and stand well beside own words as they are.
+# Cosines of 100 to 150 axes of LSI spread this far, and stand well beside specific words.
 _SPREAD = 0.11
 
 
@@ -51,8 +51,8 @@ class UserVectorsConfig:
     nothing; 0 is the one of `RIDGES` that predicts held-out documents best. `blend` is how much
     of what its words predict is added to a document's own vector; 1 against 0 was tried on two
     collections only, with vectors of MiniLM (P@10 of 20 Newsgroups .674 to .703, of Python
-    docstrings .216 to .223). `weight` is how much vectors count beside own words that count one; 0
-    is by trust (`UserVectors.weight`).
+    docstrings .216 to .223). `weight` is how much vectors count beside specific words that
+    count one; 0 is by trust (`UserVectors.weight`).
     """
 
     field: str = ""
@@ -181,7 +181,7 @@ class UserVectors(Model):
     def encode(
         self, collection: Snapshot, docs: Ints, *, words: int, threads: int = 1
     ) -> dict[str, NDArray[Any]]:
-        """Give what is stored of documents to compare them: vectors, and so many own words."""
+        """Give what is stored of documents to compare them: vectors, and so many specific words."""
         triples = self.transform(collection.term_counts(docs), words=words, threads=threads)
         return to_arrays(
             document_vectors(triples, self.blended(self.placed(collection, docs), triples))
@@ -202,7 +202,7 @@ class UserVectors(Model):
 
     @property
     def weight(self) -> float:
-        """How much the compact half counts beside own words that count one.
+        """How much dense vectors count beside specific words that count one.
 
         Cosines of few dimensions spread far and would drown the words, those of many the reverse;
         a vector that words do not predict counts for nothing. The user may have `fixed` it.
@@ -251,7 +251,7 @@ class UserVectors(Model):
         self._refuse("is of vectors from elsewhere, whose dimensions are no topics to list")
 
     def with_vectors(self, vectors: ArrayLike, triples: Triples) -> Floats:
-        """Give the compact half of documents, at length one, from the user's vectors.
+        """Give the dense vectors of documents, at length one, from the user's vectors.
 
         A row of zeros stands for none: there, and where a vector is the mean, it is what the words
         predict.
@@ -264,7 +264,7 @@ class UserVectors(Model):
         return self.blended(self.place(rows), triples)
 
     def blended(self, placed: Floats, triples: Triples) -> Floats:
-        """Give the compact half of documents from vectors as `place` has them."""
+        """Give the dense vectors of documents from vectors as `place` has them."""
         predicted = unit(triples.topics)
         blend = np.where(placed.any(axis=1), np.float32(self.blend), np.float32(1))
         return unit(placed + blend[:, None] * predicted)

@@ -14,7 +14,7 @@ from likewise.evaluate.significance import ALPHA
 from likewise.evaluate.trec import Run
 from likewise.expand.expansion import read_expander
 from likewise_papers.bench import Bench
-from likewise_papers.comparing import claim_close, compare, settled, told_p
+from likewise_papers.comparing import claim_close, compare, told_p, with_enough
 from likewise_papers.experiment import (
     Claim,
     Drawing,
@@ -219,7 +219,7 @@ def claims(
         ),
         _against_rm3(sets, runs),
     ]
-    return [settled(claim, {"all sets": len(changes(LOO))}) for claim in judged]
+    return [with_enough(claim, {"all sets": len(changes(LOO))}) for claim in judged]
 
 
 def _against_rm3(sets: Sequence[Judged], runs: Mapping[str, Sequence[Run]]) -> Claim:
