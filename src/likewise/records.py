@@ -99,12 +99,13 @@ ALL = Filter()
 class Expansion(NamedTuple):
     """What was made of a query: how, and from which terms.
 
-    `left` says why a query was left alone, `note` what was done otherwise than asked for.
+    `skipped_reason` says why a query was left as it is, `note` what was done otherwise than
+    asked for.
     """
 
     method: str
     before: Mapping[str, float]
-    left: str = ""
+    skipped_reason: str = ""
     note: str = ""
 
 

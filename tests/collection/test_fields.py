@@ -5,8 +5,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from likewise.collection.arrays import Memory
 from likewise.collection.fields import LONGEST_VALUE, MOST_NUMBERS, Fields, FieldsWriter, as_number
-from likewise.collection.pack import Memory, Pack, Packer
+from likewise.collection.pack import Pack, Packer
 from likewise.errors import DamagedError
 
 NUMBER = st.one_of(st.integers(-5, 5), st.sampled_from([0.5, -0.5, 1e300, True, False]))

@@ -19,8 +19,8 @@ from likewise.models.kinds import (
     store_model,
 )
 from likewise.models.klsa import KLSA, fit_space
+from likewise.models.lsi import LSI
 from likewise.models.stored_vectors import StoredVectors, vectors_of
-from likewise.models.subspace import LSI
 from likewise.neighbours.int8 import encode
 from likewise.records import Document
 

@@ -10,9 +10,9 @@ import numpy as np
 import orjson
 import zstandard
 
+from likewise.collection.arrays import Output
 from likewise.collection.documents import decompress, write_json
 from likewise.collection.files import REMEDY
-from likewise.collection.pack import Output
 from likewise.compiled import Bytes, Offsets
 from likewise.errors import DamagedError
 from likewise.records import Document

@@ -15,8 +15,8 @@ from typing import Any
 
 import numpy as np
 
+from likewise.collection.arrays import Arrays, Output
 from likewise.collection.documents import plain
-from likewise.collection.pack import Arrays, Output
 from likewise.compiled import Bools, Doubles, Ints
 from likewise.text.table import Strings
 

@@ -70,27 +70,28 @@ class Answer:
 class Expanded:
     """What an expander made of a query: all its terms with their weights, and why no more.
 
-    `asked` are those that the user gave, `added` the new ones, the weightiest first; `left` says
-    why a query was left alone, `note` what was done otherwise than asked for.
+    `asked` are those that the user gave, `added` the new ones, the weightiest first;
+    `skipped_reason` says why a query was left as it is, `note` what was done otherwise than
+    asked for.
     """
 
     method: str
     asked: Mapping[str, float]
     added: Mapping[str, float]
-    left: str = ""
+    skipped_reason: str = ""
     note: str = ""
 
     @classmethod
     def of(cls, query: Query) -> Expanded:
         """Read what a query carries."""
         assert query.expansion is not None
-        method, before, left, note = query.expansion
+        method, before, skipped_reason, note = query.expansion
         terms = query.terms or {}
         return cls(
             method,
             {term: weight for term, weight in terms.items() if term in before},
             {term: weight for term, weight in terms.items() if term not in before},
-            left,
+            skipped_reason,
             note,
         )
 
@@ -102,8 +103,8 @@ class Expanded:
 
         Of the new ones the weightiest are shown.
         """
-        if self.left:
-            lines = [f"not expanded by {self.method}: {self.left}"]
+        if self.skipped_reason:
+            lines = [f"not expanded by {self.method}: {self.skipped_reason}"]
         else:
             words = words or {}
             added = _weighted(self.added, words) or "no new term"
@@ -117,7 +118,7 @@ class Expanded:
             "method": self.method,
             "asked": dict(self.asked),
             "added": dict(self.added),
-            "left_alone": self.left or None,
+            "skipped_reason": self.skipped_reason or None,
             "note": self.note or None,
         }
 
@@ -158,7 +159,7 @@ class Answers(Sequence[Answer]):
 
     def __str__(self) -> str:
         explained = any(answer.explanation for answer in self._answers)
-        if self.expanded and self._answers and (explained or self.expanded.left):
+        if self.expanded and self._answers and (explained or self.expanded.skipped_reason):
             return f"{self.expanded.shown(columns(), self._words)}\n\n{self.table(columns())}"
         return self.table(columns())
 
@@ -218,7 +219,7 @@ class Answers(Sequence[Answer]):
         """Give the same answers with what was made of the query."""
         return self._with(self._answers, expanded=Expanded.of(query))
 
-    def spelt(self, surfaces: Surfaces) -> Answers:
+    def with_words(self, surfaces: Surfaces) -> Answers:
         """Give the same answers, to be shown with the words that terms stand for."""
         return self._with(self._answers, surfaces=surfaces)
 

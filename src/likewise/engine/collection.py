@@ -43,7 +43,7 @@ if TYPE_CHECKING:
     from likewise.derived.kind import Progress
     from likewise.evaluate.learn import Learnt
     from likewise.evaluate.risk_table import RiskTable
-    from likewise.expand.expander import Expander
+    from likewise.expand.expansion import Expander
     from likewise.like.near import Near
 
 # Models are imported when they are first used: a search does not wait for them.
@@ -288,7 +288,7 @@ class Collection:
         return qrels_from_labels(values, wanted=_sampled(asking, sample, seed))
 
     def tune(self, qrels: Qrels, *, model: str = "", store: bool = True) -> Learnt:
-        """Learn how much own words count from judgements whose queries are documents by id."""
+        """Learn how much specific words count from judgements whose queries are documents by id."""
         from likewise.models.kinds import find_model
         from likewise.models.model import Weights
 

@@ -20,7 +20,7 @@ from likewise.stages.stage import Chain, Context, Result, Stage, Where, as_resul
 
 if TYPE_CHECKING:
     from likewise.compiled import Ints
-    from likewise.expand.expander import Expander
+    from likewise.expand.expansion import Expander
     from likewise.like.smooth import Smoothing
     from likewise.records import Explanation
 
@@ -106,7 +106,7 @@ class Pipeline:
         answers = Answers(found, query=_shown(query), method=self.name)
         answers = answers.grown(query) if query.expansion else answers
         if explain and not any(one and one.evidence for one in told):
-            return answers.spelt(partial(self._words, query.text, ranking.docs, found))
+            return answers.with_words(partial(self._words, query.text, ranking.docs, found))
         return answers
 
     def _words(
@@ -154,7 +154,7 @@ def read_search(
         expand = _DEFAULT_EXPAND
     stage = read_method(method) if method else BM25()
     if expand and not _is_none(expand):
-        from likewise.expand.reading import read_expander
+        from likewise.expand.expansion import read_expander
 
         how = read_expander(expand)
         if not isinstance(stage.steps[-1], Model):

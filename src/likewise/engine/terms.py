@@ -264,14 +264,14 @@ class Terms:
         method: str | Model = BM25(),
     ) -> Perturbed:
         """Ask a query again with its terms weighed otherwise: which words move together?"""
-        from likewise.expand.expander import Asked, Setting
+        from likewise.expand.expansion import Feedback, WordSearch
         from likewise.expand.perturb import perturb
 
         snapshot = self._state.snapshot
         model = read_model(method) if isinstance(method, str) else method
         terms = terms_of(Query("1", query) if isinstance(query, str) else query, snapshot)
-        setting = Setting(retriever_of(snapshot, model))
-        [found] = perturb([Asked(terms, EMPTY)], setting, strategy, docs=docs)
+        search = WordSearch(retriever_of(snapshot, model))
+        [found] = perturb([Feedback(terms, EMPTY)], search, strategy, docs=docs)
         return found
 
 

@@ -101,7 +101,7 @@ def owners_of(bounds: Ints) -> Ints:
 
 
 def weights_by_place(counts: TermCounts, triples: Triples) -> Doubles:
-    """Lay the weights of documents' own words out as their terms are; others have none."""
+    """Lay the weights of documents' specific words out as their terms are; others have none."""
     n_terms = int(counts.terms.max(initial=0)) + 1
     keys = owners_of(counts.bounds) * n_terms + counts.terms
     out = np.zeros(len(keys))

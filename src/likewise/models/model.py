@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, NoReturn
 import numpy as np
 from numpy.typing import NDArray
 
-from likewise.collection.pack import Arrays
+from likewise.collection.arrays import Arrays
 from likewise.collection.records import TermCounts
 from likewise.collection.snapshot import Snapshot
 from likewise.compiled import Doubles, Floats, Ints

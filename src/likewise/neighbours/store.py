@@ -8,8 +8,9 @@ from pathlib import Path
 import numpy as np
 
 from likewise import notation
+from likewise.collection.arrays import PrefixedArrays, PrefixedOutput
 from likewise.collection.files import storage_errors
-from likewise.collection.pack import Pack, PrefixedArrays, PrefixedOutput, open_pack, write_pack
+from likewise.collection.pack import Pack, open_pack, write_pack
 from likewise.errors import DamagedError, FormatError, StorageError, UsageError
 from likewise.neighbours.index import Neighbours, Part, read_method
 from likewise.neighbours.metrics import PRODUCT, read_metric

@@ -174,7 +174,7 @@ def _search(options: argparse.Namespace) -> None:
         return
     if not len(answers) and not collection.snapshot.analyzer.terms(answers.query):
         print("likewise: the query holds no word that is searched for", file=sys.stderr)
-    elif answers.expanded and answers.expanded.left:
+    elif answers.expanded and answers.expanded.skipped_reason:
         print(f"likewise: {answers.expanded}", file=sys.stderr)
         answers = answers.alone()
     print(answers)
@@ -193,7 +193,7 @@ def _see_graph(collection: Collection, options: argparse.Namespace) -> None:
     """Make the graph of terms that an expander asks, where there is none."""
     if options.expand and "graph" in options.expand:
         from likewise.app.graphs import see_graph
-        from likewise.expand.reading import read_expander
+        from likewise.expand.expansion import read_expander
 
         how = read_expander(options.expand)
         if getattr(how, "by_graph", False) and not getattr(how, "graph", ""):
@@ -220,29 +220,30 @@ def _run(options: argparse.Namespace) -> None:
         threads=options.threads,
     )
     name = options.tag or pipeline.name.replace(" ", "")
-    grown: dict[str, Expanded] = {}
+    expanded: dict[str, Expanded] = {}
     with Progress("run", unit="queries", quiet=options.quiet) as progress:
-        results = _noted(pipeline.results(queries), grown)
+        results = _noted(pipeline.results(queries), expanded)
         run = pipeline.as_run(
             progress.follow(results, measured=OutOf(len(queries), progress)), name=name
         )
-    left = {qid: one.left for qid, one in grown.items() if one.left}
-    if left and not options.quiet:
-        qid, why = next(iter(left.items()))
+    skipped = {qid: one.skipped_reason for qid, one in expanded.items() if one.skipped_reason}
+    if skipped and not options.quiet:
+        qid, why = next(iter(skipped.items()))
         print(
-            f"likewise: {len(left):,} of {len(queries):,} queries were not expanded; {qid}: {why}",
+            f"likewise: {len(skipped):,} of {len(queries):,} queries were not expanded; "
+            f"{qid}: {why}",
             file=sys.stderr,
         )
-    _print_run(options, run, {qid: one.to_json() for qid, one in grown.items()})
+    _print_run(options, run, {qid: one.to_json() for qid, one in expanded.items()})
 
 
-def _noted(results: Iterable[Result], grown: dict[str, Expanded]) -> Iterator[Result]:
+def _noted(results: Iterable[Result], expanded: dict[str, Expanded]) -> Iterator[Result]:
     """Pass results on, and note what was made of their queries."""
     from likewise.engine.answers import Expanded
 
     for one in results:
         if one.query.expansion:
-            grown[one.query.qid] = Expanded.of(one.query)
+            expanded[one.query.qid] = Expanded.of(one.query)
         yield one
 
 

@@ -35,7 +35,7 @@ examples:
 
 _DECOMPOSE_MANUAL = """\
 A document is topics, words of its own, and background. --colour shows it word by word: topics
-blue, own words bold and yellow, background plain, stop words dim. It colours terminals only,
+blue, specific words bold and yellow, background plain, stop words dim. It colours terminals only,
 unless FORCE_COLOR is set in the environment.
 
 examples:
@@ -77,7 +77,7 @@ def register(commands: Commands) -> None:
     what.add_argument("--text", metavar="TEXT", help="this text")
     _add_model(parts)
     parts.add_argument(
-        "--words", type=positive, default=15, metavar="N", help="own words (default 15)"
+        "--words", type=positive, default=15, metavar="N", help="specific words (default 15)"
     )
     parts.add_argument("--html", type=Path, metavar="FILE", help="write the text as a page")
     parts.add_argument(
