@@ -264,6 +264,21 @@ def test_a_model_without_words_is_one_part(papers):
     assert sum(p.score for p in why.parts) == pytest.approx(why.score) == pytest.approx(0.6)
 
 
+@pytest.mark.parametrize("n", [LEADING - 1, LEADING, LEADING + 3])
+def test_specific_words_beyond_the_leading_ones_are_one_part(themes, n):
+    likeness, s = likeness_of(themes, "lsi", weights=Weights(0.0, 1.0)), themes.snapshot
+    scores = np.linspace(0.1, -0.4, n)
+    likeness.split = lambda asked, docs: [Parts(np.zeros(1), np.arange(n), scores)]
+    question = Question("q", (of_doc(s, 0),))
+    why = why_of(likeness, question, asked_of(likeness, question), 3)
+    words = [part for part in group(why, SPECIFIC) if part.kind == "word"]
+    largest = sorted(scores.tolist(), key=abs, reverse=True)
+    assert [part.score for part in words] == largest[:LEADING]
+    rest = [(part.name, part.score) for part in group(why, SPECIFIC) if part.kind == "rest"]
+    assert rest == ([(OTHERS, pytest.approx(sum(largest[LEADING:])))] if n > LEADING else [])
+    check_tree(why.score, why.parts)
+
+
 @pytest.mark.parametrize("weights", [Weights(0.0, 1.0), Weights(1.0, 0.0)])
 @pytest.mark.parametrize("model", ["lda", "lsi"])
 def test_a_half_that_does_not_count_has_no_part(themes, model, weights):

@@ -3,8 +3,9 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from likewise.like.passages import TextWords, _pieces, merge_shares
+from likewise.like.passages import TextWords, _pieces
 from likewise.like.term_numbers import TermNumbers
+from likewise.models.attribution import merge_shares
 from likewise.models.surface_forms import surface_words
 from likewise.records import WordShares
 from likewise.text.analysis import Analysis, Analyzer

@@ -7,8 +7,8 @@ or else in the collection. The texts of answers are read when their passages are
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
-from functools import cached_property
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import cached_property, partial
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
@@ -17,7 +17,7 @@ from likewise.collection.build import content
 from likewise.collection.snapshot import Snapshot
 from likewise.compiled import Doubles, Ints
 from likewise.like.components import EncodedQuery, Parts
-from likewise.like.passages import TextWords, merge_shares
+from likewise.like.passages import TextWords
 from likewise.like.term_numbers import TermNumbers
 from likewise.models.attribution import (
     LEADING,
@@ -25,6 +25,7 @@ from likewise.models.attribution import (
     EncodedDocument,
     Shares,
     by_magnitude,
+    merge_shares,
 )
 from likewise.models.surface_forms import readable_terms
 from likewise.records import Explanation, Part, Passage, Topic, WordShares, in_order
@@ -39,6 +40,8 @@ VECTORS, ROUNDING, FEEDBACK, OTHERS = "vectors", "rounding", "feedback documents
 _TOPIC_WORDS = 6
 # A query's vector is in single precision.
 _LEAST_FEEDBACK = 1e-4
+# Makes a part of a tuple of its values: as `Part` does, in half the time.
+_part: Callable[[tuple[str, str, float, tuple[Part, ...]]], Part] = partial(tuple.__new__, Part)
 
 
 class LikeQuery(NamedTuple):
@@ -176,7 +179,7 @@ class _Reading:
         for i, (split, told) in enumerate(zip(self.split, self.told, strict=True)):
             groups = [
                 *self._dense(told, float(split.topics.sum()), names),
-                *_specific(*leading[i], names, float(split.words.sum())),
+                *_specific(split, *leading[i], names),
             ]
             found.append(Explanation(split.score, in_order(groups), LikeEvidence(self, i)))
         return found
@@ -218,9 +221,9 @@ class _Reading:
         left = rest
         columns = (terms[words], scores[words], behind, pairs)
         for term, score, its, gives in zip(*(each.tolist() for each in columns), strict=True):
-            inner = [Part("word", names[t], s) for t, s in zip(its, gives, strict=True) if s]
-            inner.append(Part("rest", OTHERS, score - sum(gives)))
-            yield Part("word", names[term], score, tuple(inner))
+            inner = [_part(("word", names[t], s, ())) for t, s in zip(its, gives, strict=True) if s]
+            inner.append(_part(("rest", OTHERS, score - sum(gives), ())))
+            yield _part(("word", names[term], score, tuple(inner)))
             left -= score
         if dense != rest:
             yield Part("rest", FEEDBACK, dense - rest)
@@ -281,13 +284,14 @@ def _leading(split: Parts) -> tuple[Ints, Doubles]:
     return split.terms[order], split.words[order]
 
 
-def _specific(terms: Ints, scores: Doubles, names: Mapping[int, str], total: float) -> list[Part]:
+def _specific(split: Parts, terms: Ints, scores: Doubles, names: Mapping[int, str]) -> list[Part]:
     """Give the group of the leading specific words, and what the others give."""
+    total = float(split.words.sum())
     parts = [
-        Part("word", names[term], score)
+        _part(("word", names[term], score, ()))
         for term, score in zip(terms.tolist(), scores.tolist(), strict=True)
     ]
-    if len(parts) == LEADING:
+    if np.count_nonzero(split.words) > len(parts):
         parts.append(Part("rest", OTHERS, total - sum([part.score for part in parts])))
     return _group(SPECIFIC, parts, total)
 

@@ -216,6 +216,36 @@ def choose_pairs(
                     places[i, p, at], scores[i, p, at] = j, value
 
 
+@kernel
+def merge_shares(
+    carried: tuple[Ints, Doubles, Ints], words: tuple[Ints, Doubles]
+) -> tuple[Ints, Doubles, Doubles, Ints]:
+    """Merge what terms carry of vectors with what they give as words: terms, both, and topics.
+
+    Both come by term. Equals a sum by term, without those that give nothing; a term that carries
+    nothing of vectors has the topic -1.
+    """
+    dense_terms, dense_scores, dense_topics = carried
+    word_terms, word_scores = words
+    room = len(dense_terms) + len(word_terms)
+    terms, topics = np.empty(room, np.int64), np.empty(room, np.int64)
+    specific, dense = np.empty(room), np.empty(room)
+    i, j, n = 0, 0, 0
+    while i < len(dense_terms) or j < len(word_terms):
+        left = j == len(word_terms) or (i < len(dense_terms) and dense_terms[i] <= word_terms[j])
+        right = i == len(dense_terms) or (j < len(word_terms) and word_terms[j] <= dense_terms[i])
+        specific[n], dense[n], topics[n] = 0.0, 0.0, -1
+        if left:
+            terms[n], dense[n], topics[n] = dense_terms[i], dense_scores[i], dense_topics[i]
+            i += 1
+        if right:
+            terms[n], specific[n] = word_terms[j], word_scores[j]
+            j += 1
+        if specific[n] != 0 or dense[n] != 0:
+            n += 1
+    return terms[:n].copy(), specific[:n].copy(), dense[:n].copy(), topics[:n].copy()
+
+
 def by_magnitude(scores: Doubles) -> Ints:
     """Order scores by magnitude, the largest first, without those that are nothing."""
     order = np.argsort(-np.abs(scores), kind="stable")
