@@ -296,7 +296,10 @@ def named(part: Part) -> str:
 
 
 def _parts(parts: Sequence[Part], name_of: Callable[[Part], str]) -> str:
-    first = [part for part in parts[:_SHOWN_PARTS] if abs(part.score) >= _LEAST_SHOWN]
+    """Write the first words, and what no word stands for; what is left out is summed up."""
+    words = [part for part in parts if part.kind != "rest"][:_SHOWN_PARTS]
+    rest = [part for part in parts if part.kind == "rest"]
+    first = [part for part in (*words, *rest) if abs(part.score) >= _LEAST_SHOWN]
     shown = [(name_of(part), part.score) for part in first]
     more = sum([part[2] for part in parts]) - sum([part[2] for part in first])
     if abs(more) >= _LEAST_SHOWN:

@@ -121,7 +121,8 @@ def _write_page(
 ) -> None:
     from likewise.app.like_page import LikeAnswer, like_page
     from likewise.collection.build import content
-    from likewise.like.passages import TermNumbers, TextWords
+    from likewise.like.passages import TextWords
+    from likewise.like.term_numbers import TermNumbers
 
     s = collection.snapshot
     if any(one.explanation is None or one.explanation.evidence is None for one in answers):
