@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from functools import lru_cache, partial
+from itertools import pairwise
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -107,7 +108,16 @@ class Cards:
     def __init__(self, cards: Bytes, offsets: Offsets, n_docs: int, name: str) -> None:
         # A function of the arrays, not of this: else the two would keep each other in memory.
         self._frame = lru_cache(_CACHED_FRAMES)(partial(_read_frame, cards, offsets, n_docs))
-        self._name = name
+        self._cards, self._offsets, self._name = cards, offsets, name
+
+    def titles(self) -> Iterator[str]:
+        """Give the titles of all documents in order."""
+        try:
+            for first, last in pairwise(self._offsets.tolist()):
+                for card in orjson.loads(decompress(self._cards[first:last])):
+                    yield card[0]
+        except (zstandard.ZstdError, MemoryError, ValueError, TypeError) as error:
+            raise self._damaged(error) from None
 
     def take(self, docs: Sequence[int]) -> list[Card]:
         """Give the cards of documents."""
@@ -117,8 +127,10 @@ class Cards:
                 for doc in docs
             ]
         except (zstandard.ZstdError, MemoryError, ValueError, TypeError) as error:
-            reason = str(error) or "not readable"
-            raise DamagedError(f"{self._name}: cards: {reason}; {REMEDY}") from None
+            raise self._damaged(error) from None
+
+    def _damaged(self, error: Exception) -> DamagedError:
+        return DamagedError(f"{self._name}: cards: {str(error) or 'not readable'}; {REMEDY}")
 
 
 def _read_frame(cards: Bytes, offsets: Offsets, n_docs: int, i: int) -> list[bytes]:
