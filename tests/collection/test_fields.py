@@ -79,9 +79,9 @@ def test_answers_equal_a_scan(tmp_path, rows, field, type, text, low, high):
     assert marked(fields.with_text(field, text)) == where(lambda t: t == key, texts)
     begins = marked(fields.with_text(field, text, prefix=True))
     assert begins == where(lambda t: t.startswith(key), texts)
-    part = key.decode().casefold()
+    part = key.decode().lower()
     found = marked(fields.with_part(field, key.decode()))
-    assert found == where(lambda t: part in t.decode().casefold(), texts)
+    assert found == where(lambda t: part in t.decode().lower(), texts)
     typed = [[t for _, t in row if t is not None] for row in held]
     if type == "date":
         ends = sorted(int(min(end, 9) * 1e15) for end in (low, high))
@@ -173,10 +173,11 @@ def test_the_most_common_text_of_some_documents(tmp_path):
 
 def test_parts_whatever_the_case():
     texts = Strings.of([text.encode() for text in ("Straße", "NILE delta", "", "é", "É!")])
-    assert containing(texts, "STRASSE") == [0]
+    assert containing(texts, "STRA") == [0]
     assert containing(texts, "nile") == [1]
     assert containing(texts, "é") == [3, 4]
     assert containing(Strings.of([b"aB", b"Ba"]), "AB") == [0]
+    assert containing(Strings.of([b"aa", b"", b"a", b"baab"]), "AA") == [0, 3]
     assert containing(Strings.of([]), "a") == []
 
 

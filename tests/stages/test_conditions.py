@@ -18,7 +18,7 @@ FIELDS = {
     "c": {"kind": "red", "year": "unknown"},
     "d": {"year": -3},
 }
-TITLES = {"a": "Deep Nile", "d": "The Nile"}
+TITLES = {"a": 'Deep "Nile" é', "d": "The Nile"}
 DOCUMENTS = [
     Document(doc_id, TITLES.get(doc_id, ""), "word", fields) for doc_id, fields in FIELDS.items()
 ]
@@ -76,6 +76,9 @@ def collection(tmp_path_factory):
         ("title!=*", "bc"),
         ("title=Deep*", "a"),
         ("title~nile", "ad"),
+        ('title~"nile', "a"),
+        ("title~É", "a"),
+        ("title~deep the", ""),
         ("title=The Nile", "d"),
         ([], "abcd"),
     ],

@@ -110,12 +110,17 @@ class Cards:
         self._frame = lru_cache(_CACHED_FRAMES)(partial(_read_frame, cards, offsets, n_docs))
         self._cards, self._offsets, self._name = cards, offsets, name
 
-    def titles(self) -> Iterator[str]:
-        """Give the titles of all documents in order."""
+    def titles(self, part: str = "") -> Iterator[tuple[int, str]]:
+        """Give documents with their titles; those may be left out that have no such part in it."""
+        # As it stands in JSON, where letters of other alphabets have more than one case.
+        key = part.lower().encode() if part.isascii() and part.isprintable() else b""
+        key = b"" if b'"' in key or b"\\" in key else key
         try:
-            for first, last in pairwise(self._offsets.tolist()):
-                for card in orjson.loads(decompress(self._cards[first:last])):
-                    yield card[0]
+            for i, (first, last) in enumerate(pairwise(self._offsets.tolist())):
+                data = decompress(self._cards[first:last])
+                if key in data.lower():
+                    for doc, card in enumerate(orjson.loads(data), i * AT_ONCE):
+                        yield doc, card[0]
         except (zstandard.ZstdError, MemoryError, ValueError, TypeError) as error:
             raise self._damaged(error) from None
 

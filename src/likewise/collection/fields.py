@@ -8,6 +8,7 @@ vector rather than metadata, are kept with the document; here it is only known t
 
 from __future__ import annotations
 
+from bisect import bisect_right
 from collections.abc import Mapping, Sequence
 from functools import cached_property
 from typing import Any
@@ -289,9 +290,21 @@ class Fields:
 
 def containing(texts: Strings, part: str) -> list[int]:
     """Tell which texts have a part in them, whatever the case of letters."""
-    start, stop = int(texts.offsets[0]), int(texts.offsets[-1])
-    if part.isascii() and texts.arena[start:stop].max(initial=0) < 128:
-        key = part.lower().encode()
-        return [i for i, text in enumerate(texts.all()) if key in text.lower()]
-    folded = part.casefold()
-    return [i for i, text in enumerate(texts.all()) if folded in text.decode().casefold()]
+    if not part:
+        return list(range(texts.size))
+    if not part.isascii():
+        lower = part.lower()
+        return [i for i, text in enumerate(texts.all()) if lower in text.decode().lower()]
+    # All texts at once: what lies across two of them is passed over.
+    start = int(texts.offsets[0])
+    ends = (texts.offsets.astype(np.int64) - start).tolist()
+    data, key = texts.arena[start : start + ends[-1]].tobytes().lower(), part.lower().encode()
+    found = []
+    at = data.find(key)
+    while at >= 0:
+        i = bisect_right(ends, at) - 1
+        inside = at + len(key) <= ends[i + 1]
+        if inside:
+            found.append(i)
+        at = data.find(key, ends[i + 1] if inside else at + 1)
+    return found

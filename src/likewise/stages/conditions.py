@@ -233,8 +233,12 @@ def _id_matcher(operator: str, value: Value) -> Matcher:
 
 def _title_matcher(operator: str, value: Value) -> Matcher:
     def match(segment: Segment) -> Bools:
-        titles = Strings.of([title.encode() for title in segment.cards.titles()])
-        return _marked(segment.n_docs, _matching(titles, operator, value))
+        docs, titles = [], []
+        for doc, title in segment.cards.titles(value.text):
+            docs.append(doc)
+            titles.append(title.encode())
+        found = _matching(Strings.of(titles), operator, value)
+        return _marked(segment.n_docs, [docs[i] for i in found])
 
     return match
 
