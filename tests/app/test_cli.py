@@ -19,6 +19,11 @@ PAPERS = """\
 {"id": "3", "title": "Heat", "text": "Heat transfer to a body.", "year": 1950}
 """
 MORE = 'key,title,abstract,body\n7,Shocks,"A bow shock","before, a body"\n8,Jets,A jet,noise\n'
+PATENTS = """\
+id,title,text,Filing Date,status,zip
+1,A deep pump,A pump for wells,25/03/2015,granted,02139
+2,A damper,A damper of wings,04/03/2014,pending,10001
+"""
 QUERIES = '{"id": "a", "text": "flutter of wings"}\n{"id": "b", "text": "boundary layer"}\n'
 QRELS = "a 0 1999-17 1\nb 0 2 1\n"
 
@@ -28,6 +33,7 @@ def here(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     (tmp_path / "papers.jsonl").write_text(PAPERS)
     (tmp_path / "more.csv").write_text(MORE)
+    (tmp_path / "patents.csv").write_text(PATENTS)
     (tmp_path / "queries.jsonl").write_text(QUERIES)
     (tmp_path / "qrels.txt").write_text(QRELS)
     (tmp_path / "ids.txt").write_text("1999-17\n2\n")
@@ -57,7 +63,7 @@ def run(*arguments, **options):
 
 def test_index_reports_what_it_did(call):
     code, out, err = call("index", "papers.jsonl", "--to", "papers.lw")
-    assert (code, err) == (0, "")
+    assert (code, err) == (0, "fields: cites is a number, year a number\n")
     assert out.startswith("papers.lw: 3 documents added\nnow 3 documents, ")
     code, out, _ = call("index", "papers.jsonl", "--to", "other.lw", "--json")
     assert json.loads(out) | {"bytes": 0, "tokens": 0, "terms": 0} == {

@@ -9,7 +9,9 @@ import numpy as np
 from likewise.collection.build import content
 from likewise.collection.cards import LEAD
 from likewise.collection.manifest import manifest_path, parse_manifest, read_pointer
-from likewise.records import Document
+from likewise.errors import UsageError
+from likewise.records import Condition, Document
+from likewise.stages.conditions import matcher_of
 from likewise.text.analysis import Analysis, Analyzer
 
 WORDS = [
@@ -132,10 +134,12 @@ def state(snapshot):
 
 def having(snapshot, field, value):
     """The ids of the documents with some metadata."""
-    masks = [
-        (s.fields.present(field) if value == "*" else s.fields.equal(field, value)) & s.live
-        for s in snapshot.segments
-    ]
+    try:
+        matches = matcher_of(Condition.read(f"{field}={value}"), snapshot)
+    except UsageError:
+        # No document has the field, or a value that is none of its type.
+        return []
+    masks = [matches(segment) & segment.live for segment in snapshot.segments]
     return snapshot.doc_ids(np.flatnonzero(np.concatenate([np.empty(0, np.bool_), *masks])))
 
 

@@ -163,6 +163,7 @@ def _statistics(info):
     )
     # What was noted is called as it was then.
     called = {"drift": "ageing"}
+    info = info | {"fields": list(info["fields"])}
     return {called.get(name, name): value for name, value in info.items() if name not in laid_out}
 
 

@@ -183,7 +183,9 @@ def arrays_of(folder):
     """The arrays of all packs, but for those that depend on how well zstd compresses."""
     for segment in open_snapshot(folder).segments:
         for pack in [*segment.packs, *([segment._deleted_pack] if segment.entry.deleted else [])]:
-            yield "meta", "", pack.meta
+            # Added within the format: earlier versions leave them alone.
+            added = ("fields.dates", "fields.unseen")
+            yield "meta", "", {n: value for n, value in pack.meta.items() if n not in added}
             for name in pack.names:
                 kept = name not in ("cards", "cards.offsets", "documents.blocks")
                 yield name, pack[name].dtype.str, pack[name].tolist() if kept else None

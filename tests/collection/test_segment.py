@@ -89,15 +89,18 @@ ARRAYS = [
     *("postings.counts", "postings.impacts", "postings.large-at", "postings.large-counts"),
     *("bounds.entries", "bounds.starts", "bounds.counts", "bounds.lengths"),
     *("fields.numbers", "fields.number-docs", "fields.texts", "fields.text-offsets"),
-    *("fields.text-starts", "fields.text-docs"),
+    *("fields.text-starts", "fields.text-docs", "fields.dates", "fields.date-docs"),
+    "fields.unseen-docs",
 ]
 
 
 @pytest.fixture
 def full(folder):
     """A segment in which every array holds something."""
+    fields = {"d": "2015-03-04", "u": "long " * 60}
     documents = [
-        Document(f"{i}", f"title {i}", "word " * 300, {"n": i, "t": f"x{i}"}) for i in range(70)
+        Document(f"{i}", f"title {i}", "word " * 300, {"n": i, "t": f"x{i}", **fields})
+        for i in range(70)
     ]
     build(folder, documents)
     [segment] = open_snapshot(folder).segments
@@ -121,7 +124,7 @@ def test_only_bulk_arrays_wait_for_a_check(full, array):
         "documents": lambda: full.documents,
         "postings": lambda: full.postings,
         "bounds": lambda: full.bounds,
-        "fields": lambda: (full.fields.present("n"), full.fields.present("t")),
+        "fields": lambda: [full.fields.present(name) for name in "ntdu"],
     }
     use = uses[array.split(".")[0]]
     if array in BULK or array.endswith(".slots"):

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from array import array
-from collections.abc import Iterable
-from typing import NamedTuple
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
 
 import numpy as np
 
@@ -12,6 +12,7 @@ from likewise.collection.build import PreparedBatch, Resources, SegmentBuilder, 
 from likewise.collection.deleted import mark_deleted
 from likewise.collection.job import Job
 from likewise.collection.manifest import SegmentEntry
+from likewise.collection.schema import FieldNote, merge_types, read_types
 from likewise.collection.segment import Segment
 from likewise.collection.snapshot import Snapshot
 from likewise.compiled import Ints
@@ -22,11 +23,17 @@ from likewise.text.lexicon import Lexicon
 from likewise.text.table import Strings, StringTable
 
 
-class Added(NamedTuple):
-    """What an addition did."""
+@dataclass(frozen=True)
+class Added:
+    """What an addition did; `fields` is what there is to say of those of its documents.
+
+    `new_fields` are those whose type was not known before.
+    """
 
     n_docs: int
     n_replaced: int
+    fields: tuple[FieldNote, ...] = field(default=(), compare=False)
+    new_fields: frozenset[str] = field(default=frozenset(), compare=False)
 
 
 def mark_all_deleted(snapshot: Snapshot, docs: Ints, job: Job) -> list[SegmentEntry]:
@@ -47,14 +54,22 @@ class Addition:
     """
 
     def __init__(
-        self, snapshot: Snapshot, job: Job, *, replace: bool, resources: Resources
+        self,
+        snapshot: Snapshot,
+        job: Job,
+        *,
+        replace: bool,
+        resources: Resources,
+        types: Mapping[str, str] | None = None,
     ) -> None:
+        self.types = merge_types(snapshot.schema, read_types(types or {}), snapshot.folder)
         self.n_docs = 0
         self.n_replaced = 0
         self._snapshot = snapshot
         self._job = job
         self._replace = replace
         self._resources = resources
+        self._notes: dict[str, FieldNote] = {}
         self._sealed: list[Segment] = []
         self._replaced: list[int] = []
         self._builder: SegmentBuilder | None = None
@@ -65,7 +80,12 @@ class Addition:
     @property
     def added(self) -> Added:
         """What it has done so far."""
-        return Added(self.n_docs, self.n_replaced)
+        return Added(
+            self.n_docs,
+            self.n_replaced,
+            tuple(self._notes.values()),
+            frozenset(self._notes.keys() - self._snapshot.schema.keys()),
+        )
 
     def run(self, documents: Iterable[Document]) -> tuple[SegmentEntry, ...]:
         """Add documents; give the segments of the collection with them."""
@@ -84,7 +104,9 @@ class Addition:
         if self._builder is not None and self._builder.is_full(self._lexicon.terms.strings):
             self._seal()
         if self._builder is None:
-            self._builder = SegmentBuilder(self._job, first_term=self._lexicon.first)
+            self._builder = SegmentBuilder(
+                self._job, first_term=self._lexicon.first, types=self.types
+            )
             self._ids = StringTable()
             self._doc_of_id = array("I")
         ids = Strings.of([encode(document.id) for document in batch.documents])
@@ -114,6 +136,10 @@ class Addition:
         segment = Segment(entry, self._job.path.joinpath)
         segment.live[self._builder.dead] = False
         self._sealed.append(segment)
+        self.types = dict(self._builder.types)
+        for note in self._builder.notes:
+            before = self._notes.get(note.name)
+            self._notes[note.name] = before.joined(note) if before else note
         self._builder = None
 
     def _find_terms(self, terms: Strings) -> Ints:

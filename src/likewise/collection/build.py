@@ -29,6 +29,7 @@ from likewise.collection.job import Job
 from likewise.collection.manifest import SegmentEntry
 from likewise.collection.postings import write_postings
 from likewise.collection.records import encode as encode_records
+from likewise.collection.schema import FieldNote, Types
 from likewise.compiled import Bytes, Ints, Offsets
 from likewise.errors import StorageError, UsageError
 from likewise.records import Document
@@ -161,13 +162,14 @@ def _prepare(documents: list[Document], title_weight: int) -> PreparedBatch:
 class SegmentBuilder:
     """Writes one segment: a file of documents, and a pack of arrays."""
 
-    def __init__(self, job: Job, *, first_term: int) -> None:
+    def __init__(self, job: Job, *, first_term: int, types: Types | None = None) -> None:
         self.id = new_id()
         self.n_docs = 0
         self.dead: list[int] = []
         self._first_term = first_term
         self._n_tokens = 0
-        self._fields = FieldsWriter()
+        self._fields = FieldsWriter(types)
+        self.notes: list[FieldNote] = []
         self._opened = ExitStack()
         try:
             path = job.path / f"documents-{self.id}.jsonl.zst"
@@ -188,6 +190,11 @@ class SegmentBuilder:
     def _begin(self, part: Part) -> Part:
         self._opened.callback(part.abandon)
         return part
+
+    @property
+    def types(self) -> Types:
+        """The types of fields that are known, once it is sealed those of all."""
+        return self._fields.types
 
     @property
     def n_bytes(self) -> int:
@@ -260,7 +267,7 @@ class SegmentBuilder:
         out.put("terms", terms.arena)
         out.put("terms.offsets", terms.offsets)
         out.put("terms.slots", make_slots(terms, live=np.diff(terms.offsets) > 0))
-        self._fields.write(out)
+        self.notes = self._fields.write(out)
         write_postings(
             out,
             (self._records.values(), self._offsets.values()),

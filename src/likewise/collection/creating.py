@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 import shutil
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from contextlib import suppress
 from dataclasses import replace as changed
 from pathlib import Path
@@ -50,8 +50,9 @@ def build(
     overwrite: bool = False,
     replace: bool = False,
     resources: Resources = Resources(),
+    types: Mapping[str, str] | None = None,
 ) -> Added:
-    """Make a collection of documents, all or none.
+    """Make a collection of documents, all or none; `types` says what type some fields have.
 
     A collection that already holds documents is an error; with `overwrite` the new one takes its
     place when it is complete, whether the old one is damaged or of format 1.
@@ -67,7 +68,7 @@ def build(
             try:
                 generation = _generation_before(folder, overwrite=overwrite)
                 base = Snapshot(folder, Manifest(analysis, generation, new_id()))
-                return _fill(base, documents, replace=replace, resources=resources)
+                return _fill(base, documents, replace=replace, resources=resources, types=types)
             finally:
                 lock.release()
     except BaseException:
@@ -130,17 +131,23 @@ def _generation_before(folder: Path, *, overwrite: bool) -> int:
 
 
 def _fill(
-    base: Snapshot, documents: Iterable[Document], *, replace: bool, resources: Resources
+    base: Snapshot,
+    documents: Iterable[Document],
+    *,
+    replace: bool,
+    resources: Resources,
+    types: Mapping[str, str] | None,
 ) -> Added:
     """Put documents in the place of what a folder holds, which stays whole until the commit."""
     folder = base.folder
     _make_folders(folder)
     with Job(folder) as job:
-        addition = Addition(base, job, replace=replace, resources=resources)
+        addition = Addition(base, job, replace=replace, resources=resources, types=types)
         segments = addition.run(documents)
         if is_old(folder):
             note_replaced(folder, keep=False)
-        manifest = commit(folder, changed(base.manifest, segments=segments), job.path)
+        manifest = changed(base.manifest, segments=segments, fields=addition.types)
+        manifest = commit(folder, manifest, job.path)
     sweep(folder, manifest)
     return addition.added
 

@@ -17,6 +17,7 @@ from likewise.collection.layout import DATA
 from likewise.collection.manifest import Artifact, Manifest
 from likewise.collection.pack import Pack, PackEntry
 from likewise.collection.records import TermCounts
+from likewise.collection.schema import FieldType, known_types
 from likewise.collection.segment import Segment
 from likewise.compiled import Bools, Ids, Ints
 from likewise.errors import DamagedError, UsageError
@@ -304,6 +305,19 @@ class Snapshot:
     def field_names(self) -> list[str]:
         """List the metadata fields that any document has."""
         return sorted({name for segment in self.segments for name in segment.fields.names})
+
+    @cached_property
+    def schema(self) -> dict[str, FieldType]:
+        """The types of fields that are known, those that no document has any more included."""
+        types = known_types(self.manifest.fields)
+        for segment in self.segments:
+            types = segment.fields.inferred_types | types
+        return types
+
+    @cached_property
+    def field_types(self) -> dict[str, FieldType]:
+        """The type of each field that any document has."""
+        return {name: self.schema.get(name, FieldType.TEXT) for name in self.field_names()}
 
     def by_segment(self, docs: Ints) -> Iterator[tuple[int, Ints, Ints]]:
         """Give for each segment that has any of these documents their places and rows there."""

@@ -31,6 +31,7 @@ from likewise.collection.merge import (
     merged_bytes,
     next_run,
 )
+from likewise.collection.schema import Types, check_known, read_types
 from likewise.collection.snapshot import Snapshot, open_snapshot
 from likewise.errors import CollectionError, UsageError
 from likewise.records import Document
@@ -124,14 +125,17 @@ class Writer:
         *,
         replace: bool = False,
         resources: Resources = Resources(),
+        types: Mapping[str, str] | None = None,
     ) -> Added:
-        """Add documents, all or none."""
+        """Add documents, all or none; `types` says what type new fields have."""
         with storage_errors(self.folder):
-            addition = Addition(self.snapshot, self.job, replace=replace, resources=resources)
+            addition = Addition(
+                self.snapshot, self.job, replace=replace, resources=resources, types=types
+            )
             try:
                 segments = addition.run(documents)
                 if segments != self.manifest.segments:
-                    manifest = changed(self.manifest, segments=segments)
+                    manifest = changed(self.manifest, segments=segments, fields=addition.types)
                     self.publish(manifest, threads=resources.n_threads)
             except BaseException:
                 self._recover()
@@ -166,20 +170,34 @@ class Writer:
                     raise
             return len(docs)
 
-    def merge(self, *, resources: Resources = Resources(), progress: Progress | None = None) -> int:
+    def merge(
+        self,
+        *,
+        resources: Resources = Resources(),
+        progress: Progress | None = None,
+        types: Mapping[str, str] | None = None,
+    ) -> int:
         """Merge all segments into one without deleted documents; tell how many there were.
 
-        Beyond the limits of a segment one becomes several. `progress` is told of documents.
+        Beyond the limits of a segment one becomes several. `progress` is told of documents. Fields
+        get the `types` that are named.
         """
+        schema = self.snapshot.schema
+        said = read_types(types or {})
+        check_known(said, self.snapshot.field_names())
+        retyped = any(schema.get(name) != type for name, type in said.items())
         segments = self.snapshot.segments
         with storage_errors(self.folder):
             runs = [
                 (first, last)
                 for first, last in all_runs(segments)
-                if last - first > 1 or segments[first].entry.deleted or self._has_unused(first)
+                if retyped
+                or last - first > 1
+                or segments[first].entry.deleted
+                or self._has_unused(first)
             ]
             if runs:
-                self._merge(runs, resources, progress)
+                self._merge(runs, resources, progress, schema | said)
         return len(segments)
 
     def put(
@@ -237,8 +255,10 @@ class Writer:
         runs: Sequence[tuple[int, int]],
         resources: Resources,
         progress: Progress | None = None,
+        types: Types | None = None,
     ) -> None:
         snapshot = self.snapshot
+        types = snapshot.schema if types is None else types
         entries: list[SegmentEntry] = list(self.manifest.segments)
         merged = {}
         builder = None
@@ -247,16 +267,18 @@ class Writer:
         try:
             for first, last in reversed(runs):
                 chosen = snapshot.segments[first:last]
-                builder = SegmentBuilder(self.job, first_term=chosen[0].entry.first_term)
+                first_term = chosen[0].entry.first_term
+                builder = SegmentBuilder(self.job, first_term=first_term, types=types)
                 for segment in chosen:
                     copy_segment(segment, builder, progress)
                 numbers = np.concatenate([segment.first_terms() for segment in chosen])
                 doc_freqs, _ = snapshot.frequencies(numbers)
                 terms = join_terms(chosen, doc_freqs)
                 made = builder.seal(terms, resources)
+                types = builder.types
                 merged[made.id] = [segment.entry.id for segment in chosen]
                 entries[first:last] = [made]
-            manifest = changed(self.manifest, segments=tuple(entries))
+            manifest = changed(self.manifest, segments=tuple(entries), fields=types)
             self.publish(manifest, merged=merged, threads=resources.n_threads)
         except BaseException:
             if builder is not None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict
 from dataclasses import replace as changed
 from pathlib import Path
@@ -242,11 +242,15 @@ class Collection:
         format: str | None = None,
         on_bad: OnBad | None = None,
         resources: Resources = Resources(),
+        types: Mapping[str, str] | None = None,
     ) -> Added:
-        """Add documents, all or none; `on_bad` is told of what cannot be read, else it raises."""
+        """Add documents, all or none; `on_bad` is told of what cannot be read, else it raises.
+
+        `types` says what type new fields have.
+        """
         documents = documents_of(sources, columns, format, on_bad)
         with Writer(self.folder, keep_up) as writer:
-            added = writer.add(documents, replace=replace, resources=resources)
+            added = writer.add(documents, replace=replace, resources=resources, types=types)
             self.refresh()
         return added
 
@@ -257,10 +261,19 @@ class Collection:
             self.refresh()
         return deleted
 
-    def merge(self, *, resources: Resources = Resources(), progress: Progress | None = None) -> int:
-        """Merge all segments into one and drop what was deleted; tell how many there were."""
+    def merge(
+        self,
+        *,
+        resources: Resources = Resources(),
+        progress: Progress | None = None,
+        types: Mapping[str, str] | None = None,
+    ) -> int:
+        """Merge all segments into one and drop what was deleted; tell how many there were.
+
+        `types` gives fields another type.
+        """
         with Writer(self.folder, keep_up) as writer:
-            merged = writer.merge(resources=resources, progress=progress)
+            merged = writer.merge(resources=resources, progress=progress, types=types)
             self.refresh()
         return merged
 

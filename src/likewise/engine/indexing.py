@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -31,10 +32,12 @@ def index(
     resources: Resources = Resources(),
     model: str | Config | None = "lsi",
     smooth: str | KLSA | None = "auto",
+    types: Mapping[str, str] | None = None,
 ) -> Collection:
     """Make a collection of documents, and fit a model on it, and a kernel model to smooth by.
 
-    `smooth` "auto" is `klsa` beside a model, and nothing where that is None.
+    `smooth` "auto" is `klsa` beside a model, and nothing where that is None. `types` says what type
+    fields have (text, number, boolean, date, date-dmy, date-mdy) that their values do not show.
     """
     if not sources:
         raise UsageError("nothing to index: name at least one source")
@@ -47,6 +50,7 @@ def index(
         overwrite=overwrite,
         replace=replace,
         resources=resources,
+        types=types,
     )
     for config in configs:
         if config is not None:

@@ -7,12 +7,11 @@ from typing import NamedTuple
 
 import numpy as np
 
-from likewise.collection.fields import Fields, as_number
 from likewise.collection.snapshot import Snapshot
 from likewise.compiled import Bools, Ints
-from likewise.errors import UsageError
 from likewise.forking import Lock
-from likewise.records import ALL, Condition, Filter
+from likewise.records import ALL, Filter
+from likewise.stages.conditions import matcher_of
 
 _KEPT = 8
 
@@ -73,54 +72,17 @@ class _Masks:
 
 
 def _make(snapshot: Snapshot, filter: Filter) -> Mask:
-    if filter != ALL:
-        _check_fields(snapshot, filter)
+    matchers = [[matcher_of(one, snapshot) for one in conditions] for conditions in filter.any_of]
     masks: list[Bools | None] = []
     n = 0
     for segment in snapshot.segments:
         mask = None if segment.entry.deleted is None else segment.live
         if filter != ALL:
-            met = _matching(filter, segment.fields)
+            either = [
+                np.logical_and.reduce([one(segment) for one in all_of]) for all_of in matchers
+            ]
+            met = np.asarray(np.logical_or.reduce(either), np.bool_)
             mask = met if mask is None else mask & met
         masks.append(mask)
         n += segment.n_docs if mask is None else int(np.count_nonzero(mask))
     return Mask(tuple(masks), n)
-
-
-def _check_fields(snapshot: Snapshot, filter: Filter) -> None:
-    known = set(snapshot.field_names())
-    for condition in (one for conditions in filter.any_of for one in conditions):
-        if condition.field not in known:
-            shown = ", ".join(sorted(known)[:20]) or "none"
-            raise UsageError(
-                f"no document has a field {condition.field!r}; the fields are {shown}"
-                + (", …" if len(known) > 20 else "")
-            )
-
-
-def _matching(filter: Filter, fields: Fields) -> Bools:
-    """Mark the documents of a segment that a filter lets through."""
-    either = [
-        np.logical_and.reduce([matching(condition, fields) for condition in conditions])
-        for conditions in filter.any_of
-    ]
-    return np.asarray(np.logical_or.reduce(either), np.bool_)
-
-
-def matching(condition: Condition, fields: Fields) -> Bools:
-    """Mark the documents of a segment that meet a condition."""
-    if condition.operator in ("=", "!="):
-        equal = np.any([_equal(condition.field, fields, v) for v in condition.values], axis=0)
-        return np.asarray(~equal if condition.operator == "!=" else equal, np.bool_)
-    value = condition.values[0]
-    number = as_number(value)
-    if number is None:
-        return fields.texts_from(condition.field, condition.operator, value)
-    closed = "=" in condition.operator
-    if condition.operator.startswith(">"):
-        return fields.between(condition.field, number, np.inf, closed=(closed, True))
-    return fields.between(condition.field, -np.inf, number, closed=(True, closed))
-
-
-def _equal(field: str, fields: Fields, value: str) -> Bools:
-    return fields.present(field) if value == "*" else fields.equal(field, value)

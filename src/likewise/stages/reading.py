@@ -6,7 +6,7 @@ from typing import Any
 
 from likewise import notation, registry
 from likewise.errors import UsageError
-from likewise.records import ALL, Condition, Filter
+from likewise.records import Filter
 from likewise.stages.fusion import Fuse
 from likewise.stages.stage import Chain, Cut, Stage, Where
 
@@ -41,12 +41,7 @@ def _cut(inside: str, what: str) -> Stage:
 
 
 def _where(inside: str, what: str) -> Stage:
-    """Read conditions as a filter prints them: all of `a=1 & b=2`, any of `a=1 or b=2`."""
-    either = [
-        tuple(Condition.read(one) for one in conditions.split(" & "))
-        for conditions in inside.split(" or ")
-    ]
-    return Where(Filter(tuple(either)) if inside.strip() else ALL)
+    return Where(Filter.parse(inside))
 
 
 def _fuse(inside: str, what: str) -> Stage:

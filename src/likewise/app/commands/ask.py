@@ -81,8 +81,21 @@ smoothing of a ranking, by the documents that are like its first ones (--smooth 
                              (default: fitted last)
 """
 
-_FILTERS = r"""filters, all of which must hold:
-  field=value   field!=value   field>=2000   field<2010   field=one|two   field=*
+_FILTERS = r"""filters (--filter "year>=2005"; of several, all must hold):
+  status=open  status!=open         a value, or not; case counts
+  status=open|closed                either
+  status=op*                        begins with it
+  status~pen  status!~pen           contains it, whatever the case, or does not
+  status=*  status!=*               has any value, or none
+  year>=2005                        numbers, also > < <= =
+  filed>=2015  filed=2015-03        dates, also > < <=: a year or a month is all of it, and
+                                    filed>2015 begins with 2016; what has no zone is UTC
+  open=true                         true or false
+  id=1999*  title~nile              the id and the title, unless a field has that name
+A list meets a condition with any of its members. Fields are found whatever the case, where only one
+is so called: --filter "filing date>=2015". A value stored as a year or a month counts as its first
+day. \ before | * = < > ! ~ or a space takes it as it is: title=C\*. `likewise info` shows fields
+with their types, and --type of `likewise index` and `merge` says them.
 """
 
 _SEARCH_MANUAL = f"""\
