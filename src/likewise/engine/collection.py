@@ -17,6 +17,7 @@ from likewise.collection.snapshot import Snapshot, open_snapshot
 from likewise.collection.writer import Writer
 from likewise.derived.keeping import keep_up
 from likewise.engine.answers import Answers
+from likewise.engine.arguments import listed
 from likewise.engine.models import Models
 from likewise.engine.pipeline import (
     Expansion,
@@ -28,8 +29,9 @@ from likewise.engine.pipeline import (
     read_method,
     read_search,
 )
+from likewise.engine.queries import Queries
 from likewise.engine.query_documents import like_query
-from likewise.engine.state import Path_, State, of_one_state
+from likewise.engine.state import Path_, State, folder_of, of_one_state
 from likewise.engine.terms import Terms
 from likewise.errors import CollectionError, UsageError
 from likewise.evaluate.trec import Qrels, Run
@@ -57,8 +59,8 @@ class Collection:
     """
 
     def __init__(self, folder: Path_ | State) -> None:
-        opened = folder if isinstance(folder, State) else State(open_snapshot(Path(folder)))
-        self._state: State = opened
+        given = folder if isinstance(folder, State) else State(open_snapshot(folder_of(folder)))
+        self._state: State = given
         self.models = Models(self._state)
         self.terms = Terms(self._state)
 
@@ -137,7 +139,7 @@ class Collection:
 
     def run(
         self,
-        queries: Iterable[str | Query],
+        queries: Queries,
         *,
         k: int = 1000,
         filter: Filters = "",
@@ -147,7 +149,10 @@ class Collection:
         name: str = "",
         threads: int = 0,
     ) -> Run:
-        """Answer many queries, for evaluation or a TREC run file; methods as for `search`."""
+        """Answer many queries, for evaluation or a TREC run file; methods as for `search`.
+
+        Queries are texts, `Query` records, a dict of ids and texts, or a frame (`qid`, `query`).
+        """
         pipeline = self.pipeline(
             method, k=k, expand=expand, smooth=smooth, filter=filter, threads=threads
         )
@@ -238,13 +243,20 @@ class Collection:
         self,
         *sources: Place,
         replace: bool = False,
+        id: str = "",
+        title: str = "",
+        text: str | Sequence[str] = (),
         columns: Columns = Columns(),
         format: str | None = None,
         on_bad: OnBad | None = None,
         resources: Resources = Resources(),
     ) -> Added:
-        """Add documents, all or none; `on_bad` is told of what cannot be read, else it raises."""
-        documents = documents_of(sources, columns, format, on_bad)
+        """Add documents, all or none; `on_bad` is told of what cannot be read, else it raises.
+
+        Sources and columns are as for `index`.
+        """
+        chosen = columns.choose(id=id, title=title, text=text)
+        documents = documents_of(sources, chosen, format, on_bad)
         with Writer(self.folder, keep_up) as writer:
             added = writer.add(documents, replace=replace, resources=resources)
             self.refresh()
@@ -253,7 +265,7 @@ class Collection:
     def delete(self, ids: str | Sequence[str], *, missing_ok: bool = False) -> int:
         """Delete documents by id, all or none; tell how many."""
         with Writer(self.folder) as writer:
-            deleted = writer.delete([ids] if isinstance(ids, str) else ids, missing_ok=missing_ok)
+            deleted = writer.delete(listed(ids, what="an id"), missing_ok=missing_ok)
             self.refresh()
         return deleted
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from likewise import notation, registry
-from likewise.errors import UsageError
+from likewise.errors import UsageError, WrongType
 from likewise.expand.expander import Expander
 from likewise.expand.similarity import SIMILARITIES
 
@@ -22,7 +22,7 @@ def read_expander(how: str | Expander) -> Expander:
         read: Expander = notation.read(how, EXPANDERS, what="expander")
         return read
     if not isinstance(how, Expander):
-        raise UsageError(
+        raise WrongType(
             f"{how!r} is no expander: give a name ({', '.join(EXPANDERS)}), or a subclass of "
             "likewise.expand.Expander"
         )
