@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import asdict
 from dataclasses import replace as changed
 from pathlib import Path
@@ -17,7 +17,7 @@ from likewise.collection.snapshot import Snapshot, open_snapshot
 from likewise.collection.writer import Writer
 from likewise.derived.keeping import keep_up
 from likewise.engine.answers import Answers
-from likewise.engine.arguments import listed
+from likewise.engine.arguments import check_counts, check_texts, listed
 from likewise.engine.models import Models
 from likewise.engine.pipeline import (
     Expansion,
@@ -29,11 +29,11 @@ from likewise.engine.pipeline import (
     read_method,
     read_search,
 )
-from likewise.engine.queries import Queries
+from likewise.engine.queries import Queries, as_queries
 from likewise.engine.query_documents import like_query
 from likewise.engine.state import Path_, State, folder_of, of_one_state
 from likewise.engine.terms import Terms
-from likewise.errors import CollectionError, UsageError
+from likewise.errors import CollectionError, UsageError, WrongType
 from likewise.evaluate.trec import Qrels, Run
 from likewise.records import Document, Query
 from likewise.retrieve.models import BM25
@@ -226,6 +226,7 @@ class Collection:
         from likewise.like.neighbour_graph import write_graph
         from likewise.models.stored_vectors import vectors_of
 
+        check_counts(least=1, k=k)
         near = read_near(method)
         return write_graph(
             vectors_of(self.snapshot, near.model),
@@ -280,8 +281,9 @@ class Collection:
         """Copy the newest state into a new folder, checked, whoever writes meanwhile; open it."""
         from likewise.collection.copying import copy_collection
 
-        copy_collection(self.folder, Path(to))
-        return Collection(to)
+        folder = folder_of(to)
+        copy_collection(self.folder, folder)
+        return Collection(folder)
 
     # Evaluation
 
@@ -291,6 +293,7 @@ class Collection:
         """Make judgements with documents as queries from a field: what it names, or shares."""
         from likewise.evaluate.links import qrels_from_labels, qrels_from_links
 
+        check_texts(links=links, same=same)
         values = {document.id: document.fields.get(links or same, []) for document in self}
         if links:
             qrels = qrels_from_links(values.items(), known=values)
@@ -304,6 +307,8 @@ class Collection:
         from likewise.models.kinds import find_model
         from likewise.models.model import Weights
 
+        if not isinstance(qrels, Qrels):
+            raise WrongType.of(qrels, "judgements are Qrels, as read_qrels gives them")
         learnt, points, name, id = self._learn(qrels, model)
         if store:
             with Writer(self.folder, wait=True) as writer:
@@ -335,7 +340,7 @@ class Collection:
     @of_one_state
     def risk(
         self,
-        queries: Iterable[Query],
+        queries: Queries,
         qrels: Qrels,
         expand: str | Expander | Sequence[str | Expander] = "robust",
         *,
@@ -359,7 +364,7 @@ class Collection:
         many = isinstance(expand, Sequence) and not isinstance(expand, str)
         return risk_of(
             self,
-            queries,
+            [one.query for one in as_queries(queries)],
             qrels,
             cast("Sequence[str | Expander]", expand if many else [expand]),
             against=against,

@@ -29,6 +29,8 @@ def like_query(
 
 def _in_hand(ids: Names, texts: Names) -> tuple[QueryDocument, ...]:
     known = [QueryDocument(doc_id) for doc_id in listed(ids, what="an id")]
+    if QueryDocument() in known:
+        raise UsageError("an id is a text that is not empty, not ''")
     given = listed(texts, what="text")
     return (*known, *(QueryDocument(text=one) for one in given))
 
