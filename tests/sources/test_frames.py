@@ -100,6 +100,8 @@ def test_a_column_that_was_named_is_there(make, which):
     # Also where it has the name that it would have by default.
     with pytest.raises(UsageError, match=rf"unknown column {which!r}"):
         open_source(make({"body": ["x"]}), **{which: which})
+    with pytest.raises(UsageError, match="unknown column 'Text'"):
+        open_source(make({"text": ["x"]}), columns=Columns(**{which: "Text"}))
 
 
 @in_every_library
@@ -118,6 +120,7 @@ def test_nested_records_are_reached_by_dots(make):
     frame = make({"id": ["a"], "meta": [{"body": "x", "year": 3}]})
     [document] = read(frame, text="meta.body")
     assert (document.text, document.fields) == ("x", {"meta.year": 3})
+    assert read(frame, id="meta.year", text="meta.body")[0][:4] == ("3", "", "x", {"id": "a"})
 
 
 @pytest.mark.parametrize(
@@ -286,6 +289,13 @@ def test_what_cannot_be_stored_is_told_with_its_row():
     frame = pd.DataFrame({"text": ["x"], "what": [object()]})
     with pytest.raises(SourceError, match=r"frame:0: field 'what' cannot be stored"):
         read(frame)
+
+
+@pytest.mark.parametrize("seconds", [2**40, 2**62])
+def test_what_has_no_form_in_python_is_told_with_its_row(seconds):
+    table = pa.table({"text": ["x"], "at": pa.array([seconds], pa.timestamp("s"))})
+    with pytest.raises(SourceError, match="frame:0: rows cannot be read from here: "):
+        read(table)
 
 
 # Calls

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
@@ -34,23 +34,26 @@ class Frame:
     column: bool = False
 
     @property
+    def types(self) -> list[tuple[str, str]]:
+        """The columns with the names of their types, as narwhals calls these."""
+        types = (type(one).__name__ for one in self.rows.schema.values())
+        return [*zip(self.names, types, strict=True)]
+
+    @property
     def listed(self) -> str:
         """The columns and their types, for messages."""
-        types = self.rows.schema.values()
-        shown = [f"{name!r} ({type})" for name, type in zip(self.names, types, strict=True)]
+        shown = [f"{name!r} ({type})" for name, type in self.types]
         more = f" and {len(shown) - 50} more" if len(shown) > 50 else ""
         return (", ".join(shown[:50]) + more) or "no columns at all"
 
     @property
     def texts(self) -> list[str]:
         """The columns that hold text."""
-        types = self.rows.schema.values()
-        return [name for name, type in zip(self.names, types, strict=True) if str(type) == "String"]
+        return [name for name, type in self.types if type == "String"]
 
-    def require(self, name: str) -> None:
-        """Raise unless there is such a column; a dotted name reaches into nested records."""
-        if name not in self.names and name.partition(".")[0] not in self.names:
-            raise UsageError(notation.unknown("column", name, self.names))
+    def has(self, name: str) -> bool:
+        """Whether there is such a column; a dotted name reaches into nested records."""
+        return name in self.names or name.partition(".")[0] in self.names
 
 
 def as_frame(given: object) -> Frame | None:
@@ -84,18 +87,21 @@ def choose_columns(frame: Frame, columns: Columns) -> Columns:
     A column that the caller named has to be there. Where none is called as the text is by default,
     it is the only column of text beside id and title; of several none is guessed.
     """
+    usual = Columns()
+    chosen = sorted((columns.named | (columns.used - usual.used)) - {""})
     if frame.column:
-        _check_column(frame, columns)
-        return Columns()
-    for name in columns.named:
-        if name != getattr(frame.index, "name", None) or name != columns.id:
-            frame.require(name)
-    if any(name.partition(".")[0] in frame.names for name in columns.text):
+        _check_column(frame, chosen)
+        return usual
+    index = getattr(frame.index, "name", None)
+    for name in chosen:
+        if not frame.has(name) and not (name == columns.id == index):
+            raise UsageError(notation.unknown("column", name, frame.names))
+    if any(map(frame.has, columns.text)):
         return columns
     texts = [name for name in frame.texts if name not in (columns.id, columns.title)]
     if len(texts) == 1:
         return replace(columns, text=(texts[0],))
-    if not texts and columns.title in frame.names:
+    if not texts and frame.has(columns.title):
         return columns
     shown = repr(texts[0] if texts else "body")
     raise UsageError(
@@ -104,12 +110,12 @@ def choose_columns(frame: Frame, columns: Columns) -> Columns:
     )
 
 
-def _check_column(frame: Frame, columns: Columns) -> None:
+def _check_column(frame: Frame, chosen: Sequence[str]) -> None:
     [kind] = frame.rows.schema.values()
     if kind.is_numeric() or kind.is_temporal():
         raise UsageError(f"a column of texts was expected, and this one holds {kind}")
-    if columns.named:
-        names = ", ".join(map(repr, sorted(columns.named)))
+    if chosen:
+        names = ", ".join(map(repr, chosen))
         raise UsageError(f"there is no {names} in a column alone: give the frame that it is of")
 
 
@@ -119,7 +125,7 @@ def read_frame(frame: Frame, *, columns: Columns, on_bad: OnBad) -> Iterator[Doc
     The place of a row is its number from 0, as `iloc` counts.
     """
     make = document_maker(columns, Origin(NAME, NAME))
-    labels = _labels(frame) if columns.id not in frame.names else None
+    labels = None if frame.has(columns.id) else _labels(frame)
     for number, row in enumerate(_rows(frame)):
         record = dict(zip(frame.names, row, strict=True))
         if labels is not None:
@@ -132,9 +138,9 @@ def read_frame(frame: Frame, *, columns: Columns, on_bad: OnBad) -> Iterator[Doc
         yield document
 
 
-def check_index(frame: Frame) -> None:
-    """Refuse an index of several levels as ids."""
-    if getattr(frame.index, "nlevels", 1) > 1:
+def check_ids(frame: Frame, columns: Columns) -> None:
+    """Refuse an index of several levels, where there is no column of ids."""
+    if not frame.has(columns.id) and getattr(frame.index, "nlevels", 1) > 1:
         raise UsageError(
             "the frame's index has several levels, and an id is one: name a column with id=, after "
             "reset_index() where it is a level of the index"
@@ -147,19 +153,18 @@ def _labels(frame: Frame) -> Iterator[Any]:
 
 def _rows(frame: Frame) -> Iterator[tuple[Any, ...]]:
     """Give rows of values that a field or a text can be made of."""
-    rows, odd = _microseconds(frame.rows), _odd(frame.rows)
-    if not odd:
-        return rows.iter_rows()
-    return (
-        tuple(_plain(value) if i in odd else value for i, value in enumerate(row))
-        for row in rows.iter_rows()
-    )
-
-
-def _odd(rows: nw.DataFrame[Any]) -> frozenset[int]:
-    """The columns whose values may be anything."""
-    types = rows.schema.values()
-    return frozenset(i for i, type in enumerate(types) if type.__class__.__name__ in _ANYTHING)
+    odd = frozenset(i for i, (_, type) in enumerate(frame.types) if type in _ANYTHING)
+    number = 0
+    try:
+        for row in _microseconds(frame.rows).iter_rows():
+            if odd:
+                row = tuple(_plain(value) if i in odd else value for i, value in enumerate(row))
+            yield row
+            number += 1
+    # Libraries have errors of their own for what has no form in Python, as a date after 9999.
+    except Exception as error:
+        reason = next(iter(str(error).splitlines()), type(error).__name__)
+        raise SourceError(f"{NAME}:{number}", f"rows cannot be read from here: {reason}") from error
 
 
 def _plain(value: Any) -> Any:

@@ -13,7 +13,7 @@ from likewise.sources.columns import Columns, OnBad, Origin
 from likewise.sources.delimited import read_csv, read_tsv
 from likewise.sources.folder import list_files, read_text, text_document
 from likewise.sources.frames import NAME as FRAME
-from likewise.sources.frames import Frame, as_frame, check_index, choose_columns, read_frame
+from likewise.sources.frames import Frame, as_frame, check_ids, choose_columns, read_frame
 from likewise.sources.irdatasets import IrDataset
 from likewise.sources.iterable import NAME, read_iterable
 from likewise.sources.jsonl import read_jsonl
@@ -233,8 +233,7 @@ def _docstrings(packages: str) -> Source:
 def _frame(frame: Frame, format: str | None, columns: Columns, on_bad: OnBad) -> Source:
     _no_format(format, "a frame")
     columns = choose_columns(frame, columns)
-    if columns.id not in frame.names:
-        check_index(frame)
+    check_ids(frame, columns)
 
     def read(source: Source) -> Iterator[Document]:
         return _counted(source, read_frame(frame, columns=columns, on_bad=on_bad))
