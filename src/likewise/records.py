@@ -11,7 +11,7 @@ from typing import Any, NamedTuple, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from likewise.errors import UsageError
+from likewise.errors import UsageError, WrongType
 
 _NAMED_BY = 3
 
@@ -149,7 +149,9 @@ class Filter:
         if isinstance(given, Filter):
             return given
         if isinstance(given, str):
-            return cls(((Condition.read(given),),))
+            return cls(((Condition.read(given),),)) if given else ALL
+        if not isinstance(given, Iterable) or isinstance(given, Mapping | bytes):
+            raise WrongType.of(given, "a filter is a text such as 'year>=1960', or a list of such")
         found = ALL
         for one in given:
             found &= cls.read(one)

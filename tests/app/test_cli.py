@@ -207,6 +207,7 @@ def test_bad_lines_stop_or_are_skipped_and_counted(call, here):
         (["index", "papers.jsonl", "--to", "x.lw", "--stop-file", "nowhere"], "words of nowhere"),
         (["index", "papers.jsonl", "--to", "x.lw", "--max-df", "7"], "max_df is a share"),
         (["index", "papers.jsonl", "--to", "x.lw", "--id", "key"], "papers.jsonl:1: "),
+        (["index", "papers.jsonl", "--to", "x.lw", "--id", "key"], "with --id, or take places"),
         (["eval", "--qrels", "nowhere.txt", "x.run"], "nowhere.txt"),
         (["eval", "--qrels", "qrels.txt", "x.run", "--measures", "XP"], "XP"),
         (["eval", "--qrels", "qrels.txt", "papers.jsonl"], "papers.jsonl:1"),

@@ -115,7 +115,7 @@ def test_without_a_kernel_model_the_default_only_expands(bare, capsys):
     answers = bare.search("wing flutter")
     assert answers.method == "bm25 >> robust >> bm25"
     assert ranked(answers) == ranked(bare.search("wing flutter", expand="robust"))
-    with pytest.raises(UsageError, match=r"no kernel model; fit one with: likewise fit .* klsa"):
+    with pytest.raises(UsageError, match=r"no kernel model; fit one with models\.fit\(.klsa"):
         bare.search("wing", smooth="klsa")
     assert main(["search", str(bare.folder), "wing", "--smooth", "klsa"]) == 2
     assert "has no kernel model; fit one with" in capsys.readouterr().err

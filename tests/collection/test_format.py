@@ -81,7 +81,7 @@ def test_saved_collections_are_written_to(folder):
 def test_older_collections_name_the_upgrade(folder, version, use):
     shutil.copytree(HERE / f"format-{version}", folder)
     before = sorted(folder.rglob("*"))
-    with pytest.raises(FormatError, match=rf"has format {version}.*likewise upgrade {folder}"):
+    with pytest.raises(FormatError, match=rf"has format {version}.*likewise.upgrade\('{folder}'\)"):
         use(folder)
     assert sorted(folder.rglob("*")) == before
 
@@ -133,13 +133,13 @@ def test_an_upgrade_that_was_broken_off_is_told_and_cleaned_up(folder, monkeypat
                 upgrade(folder)
 
     cut_off()
-    told = rf"likewise upgrade {folder}, which was broken off.*likewise clean {folder}"
+    told = rf"likewise.upgrade\('{folder}'\), which was broken off.*likewise clean {folder}"
     with pytest.raises(FormatError, match=told):
         open_snapshot(folder)
     assert clean(folder) > 0
     left = {path.name for path in {*folder.rglob("*")} - before}
     assert left == {"data", "manifests", "work", "lock"}
-    with pytest.raises(FormatError, match=rf"likewise upgrade {folder}$"):
+    with pytest.raises(FormatError, match=rf"likewise.upgrade\('{folder}'\)$"):
         open_snapshot(folder)
     assert [*Format1(folder).documents()] == kept
     cut_off()

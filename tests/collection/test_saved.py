@@ -22,7 +22,7 @@ from likewise.text.lexicon import Lexicon
 def test_a_saved_collection_answers_as_it_did(name, tmp_path):
     questions, expected = read_expected(name)
     folder = unpack(name, tmp_path)
-    with pytest.raises(FormatError, match="likewise upgrade"):
+    with pytest.raises(FormatError, match=r"likewise\.upgrade"):
         lw.open(folder)
     assert main(["upgrade", str(folder), "--quiet"]) == 0
     lw.open(folder).snapshot.check()

@@ -149,7 +149,7 @@ def test_altered_arrays_of_a_model_are_reported(make, draw):
 
 def test_the_default_is_meant_where_none_is_named(make, draw):
     collection = make(draw(30))
-    with pytest.raises(UsageError, match="likewise fit"):
+    with pytest.raises(UsageError, match=r"models\.fit\("):
         find_kernel(collection)
     collection = fitted(collection, name="one")
     collection = fitted(collection, name="two")

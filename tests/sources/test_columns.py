@@ -69,7 +69,7 @@ def test_text_from_other_values(read, value, text):
 
 @pytest.mark.parametrize("value", [{}, [{"a": 1}], [["a"]], b"bytes", object()])
 def test_what_is_not_text_is_refused(read, value):
-    with pytest.raises(SourceError, match=r"column 'text' holds .* with --text"):
+    with pytest.raises(SourceError, match=r"column 'text' holds .* with text="):
         read([{"id": "1", "text": value}])
 
 
@@ -88,18 +88,18 @@ def test_ids(read, value, doc_id):
 @pytest.mark.parametrize("value", [1.0, True, False, ["a"], {"a": 1}, float("inf")])
 def test_what_is_no_id_is_refused_even_with_auto_id(read, value):
     auto = isinstance(value, bool | list | dict) or value == 1.0
-    with pytest.raises(SourceError, match=r"--id"):
+    with pytest.raises(SourceError, match=r"id="):
         read([{"id": value, "text": "x"}], auto_id=auto)
 
 
 @pytest.mark.parametrize("value", ["", None])
 def test_an_empty_id_is_refused(read, value):
-    with pytest.raises(SourceError, match=r"the id in column 'id' is empty; .*--id .* --auto-id"):
+    with pytest.raises(SourceError, match=r"the id in column 'id' is empty; .*id=, .*auto_id=True"):
         read([{"id": value, "text": "x"}])
 
 
 def test_a_missing_id_says_what_to_do(read):
-    with pytest.raises(SourceError, match=r"no column 'id' among 'key', 'text'; .* --auto-id"):
+    with pytest.raises(SourceError, match=r"no column 'id' among 'key', 'text'; .*auto_id=True"):
         read([{"key": 1, "text": "x"}])
 
 
@@ -110,7 +110,7 @@ def test_auto_id_fills_only_what_is_missing(read):
 
 
 def test_a_missing_text_lists_the_columns(read):
-    with pytest.raises(SourceError, match=r"'text' or 'title' among 'id', 'abstract'; .* --text"):
+    with pytest.raises(SourceError, match=r"'text' or 'title' among 'id', 'abstract'; .* text="):
         read([{"id": "1", "abstract": "x"}])
     assert one(read, {"id": "1", "title": "alone"}).text == ""
     assert one(read, {"id": "1", "text": ""}).text == ""

@@ -139,6 +139,7 @@ def _silence() -> None:
     os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
-def _fail(error: object, code: int) -> int:
-    print(f"likewise: {error}", file=sys.stderr)
+def _fail(error: LikewiseError | str, code: int) -> int:
+    told = error if isinstance(error, str) else error.in_shell
+    print(f"likewise: {told}", file=sys.stderr)
     return code

@@ -30,7 +30,7 @@ from likewise.collection.layout import (
 from likewise.collection.locks import WriteLock
 from likewise.collection.manifest import Manifest, read_pointer
 from likewise.collection.snapshot import Snapshot
-from likewise.errors import DamagedError, LikewiseError, NotACollection, UsageError
+from likewise.errors import DamagedError, LikewiseError, NotACollection, Remedy, UsageError
 from likewise.records import Document
 from likewise.text.analysis import Analysis
 
@@ -115,8 +115,12 @@ def _generation_before(folder: Path, *, overwrite: bool) -> int:
         lease.release()
         if any(entry.n_live for entry in manifest.segments):
             raise UsageError(
-                f"{folder} already holds documents; add to it with: likewise add {folder} "
-                "SOURCE, or start anew with --overwrite"
+                f"{folder} already holds documents",
+                remedy=Remedy(
+                    f"add to it with likewise.open({str(folder)!r}).add(source), or start anew "
+                    "with overwrite=True",
+                    f"add to it with: likewise add {folder} SOURCE, or start anew with --overwrite",
+                ),
             )
         return manifest.generation
     try:

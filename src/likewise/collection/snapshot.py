@@ -20,7 +20,7 @@ from likewise.collection.records import TermCounts
 from likewise.collection.schema import FieldType, known_types
 from likewise.collection.segment import Segment
 from likewise.compiled import Bools, Ids, Ints
-from likewise.errors import DamagedError, UsageError
+from likewise.errors import DamagedError, UnknownDocument, WrongType
 from likewise.forking import Lock
 from likewise.records import Document
 from likewise.text.analysis import Analyzer, encode
@@ -188,9 +188,11 @@ class Snapshot:
 
     def find_doc(self, doc_id: str) -> int:
         """Give the number of one document, or raise."""
+        if not isinstance(doc_id, str):
+            raise WrongType.of(doc_id, "an id is a text")
         doc = int(self.find_docs([doc_id])[0])
         if doc < 0:
-            raise UsageError(f"no document {doc_id!r} in {self.folder}")
+            raise UnknownDocument(f"no document {doc_id!r} in {self.folder}")
         return doc
 
     def doc_ids(self, docs: Ints) -> list[str]:

@@ -33,7 +33,7 @@ from likewise.collection.merge import (
 )
 from likewise.collection.schema import Types, check_known, read_types
 from likewise.collection.snapshot import Snapshot, open_snapshot
-from likewise.errors import CollectionError, UsageError
+from likewise.errors import CollectionError, Remedy, UnknownDocument
 from likewise.records import Document
 
 log = logging.getLogger("likewise.collection")
@@ -156,9 +156,11 @@ class Writer:
             if (docs < 0).any() and not missing_ok:
                 missing = [doc_id for doc_id, doc in zip(doc_ids, docs, strict=True) if doc < 0]
                 shown = ", ".join(map(repr, missing[:5])) + (", …" if len(missing) > 5 else "")
-                raise UsageError(
-                    f"no such document in {self.folder}: {shown}; nothing was deleted "
-                    "(--missing-ok passes over them)"
+                raise UnknownDocument(
+                    f"no such document in {self.folder}: {shown}; nothing was deleted",
+                    remedy=Remedy(
+                        "missing_ok=True passes over them", "--missing-ok passes over them"
+                    ),
                 )
             docs = np.unique(docs[docs >= 0])
             if len(docs):

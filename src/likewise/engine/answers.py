@@ -7,15 +7,12 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from itertools import islice
-from typing import TYPE_CHECKING, Any, TypeAlias, overload
+from typing import Any, TypeAlias, overload
 
-from likewise.errors import MissingExtra
+from likewise.engine.frames import rows_frame
 from likewise.records import Explanation, Part, Passage, Query
 from likewise.show.table import align
 from likewise.show.text import columns, one_line, shorten
-
-if TYPE_CHECKING:
-    import pandas
 
 _WIDEST_ID = 36
 _SHOWN_PARTS = 8
@@ -246,18 +243,14 @@ class Answers(Sequence[Answer]):
         ]
         return values
 
-    def to_frame(self) -> pandas.DataFrame:
-        """Give a pandas DataFrame: rank, doc_id, score, title, and a column for each field."""
-        try:
-            import pandas
-        except ImportError:
-            raise MissingExtra("a DataFrame", extra="pandas") from None
+    def to_frame(self, library: str = "pandas") -> Any:
+        """Give a frame of pandas or polars: rank, doc_id, score, title, a column for each field."""
         rows = [
             {"rank": rank, "doc_id": answer.doc_id, "score": answer.score, "title": answer.title}
             | {name: value for name, value in answer.fields.items() if name not in _OWN}
             for rank, answer in enumerate(self._answers, 1)
         ]
-        return pandas.DataFrame(rows, columns=None if rows else list(_OWN))
+        return rows_frame(rows, _OWN, library)
 
 
 _OWN = ("rank", "doc_id", "score", "title")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict
 from dataclasses import replace as changed
 from pathlib import Path
@@ -17,6 +17,7 @@ from likewise.collection.snapshot import Snapshot, open_snapshot
 from likewise.collection.writer import Writer
 from likewise.derived.keeping import keep_up
 from likewise.engine.answers import Answers
+from likewise.engine.arguments import check_counts, check_texts, listed
 from likewise.engine.models import Models
 from likewise.engine.pipeline import (
     Expansion,
@@ -28,10 +29,11 @@ from likewise.engine.pipeline import (
     read_method,
     read_search,
 )
+from likewise.engine.queries import Queries, as_queries
 from likewise.engine.query_documents import like_query
-from likewise.engine.state import Path_, State, of_one_state
+from likewise.engine.state import Path_, State, folder_of, of_one_state
 from likewise.engine.terms import Terms
-from likewise.errors import CollectionError, UsageError
+from likewise.errors import CollectionError, UsageError, WrongType
 from likewise.evaluate.trec import Qrels, Run
 from likewise.records import Document, Query
 from likewise.retrieve.models import BM25
@@ -57,8 +59,8 @@ class Collection:
     """
 
     def __init__(self, folder: Path_ | State) -> None:
-        opened = folder if isinstance(folder, State) else State(open_snapshot(Path(folder)))
-        self._state: State = opened
+        given = folder if isinstance(folder, State) else State(open_snapshot(folder_of(folder)))
+        self._state: State = given
         self.models = Models(self._state)
         self.terms = Terms(self._state)
 
@@ -137,7 +139,7 @@ class Collection:
 
     def run(
         self,
-        queries: Iterable[str | Query],
+        queries: Queries,
         *,
         k: int = 1000,
         filter: Filters = "",
@@ -147,7 +149,10 @@ class Collection:
         name: str = "",
         threads: int = 0,
     ) -> Run:
-        """Answer many queries, for evaluation or a TREC run file; methods as for `search`."""
+        """Answer many queries, for evaluation or a TREC run file; methods as for `search`.
+
+        Queries are texts, `Query` records, a dict of ids and texts, or a frame (`qid`, `query`).
+        """
         pipeline = self.pipeline(
             method, k=k, expand=expand, smooth=smooth, filter=filter, threads=threads
         )
@@ -221,6 +226,7 @@ class Collection:
         from likewise.like.neighbour_graph import write_graph
         from likewise.models.stored_vectors import vectors_of
 
+        check_counts(least=1, k=k)
         near = read_near(method)
         return write_graph(
             vectors_of(self.snapshot, near.model),
@@ -238,6 +244,9 @@ class Collection:
         self,
         *sources: Place,
         replace: bool = False,
+        id: str = "",
+        title: str = "",
+        text: str | Sequence[str] = (),
         columns: Columns = Columns(),
         format: str | None = None,
         on_bad: OnBad | None = None,
@@ -246,9 +255,10 @@ class Collection:
     ) -> Added:
         """Add documents, all or none; `on_bad` is told of what cannot be read, else it raises.
 
-        `types` says what type new fields have.
+        Sources and columns are as for `index`; `types` says what type new fields have.
         """
-        documents = documents_of(sources, columns, format, on_bad)
+        chosen = columns.choose(id=id, title=title, text=text)
+        documents = documents_of(sources, chosen, format, on_bad)
         with Writer(self.folder, keep_up) as writer:
             added = writer.add(documents, replace=replace, resources=resources, types=types)
             self.refresh()
@@ -257,7 +267,7 @@ class Collection:
     def delete(self, ids: str | Sequence[str], *, missing_ok: bool = False) -> int:
         """Delete documents by id, all or none; tell how many."""
         with Writer(self.folder) as writer:
-            deleted = writer.delete([ids] if isinstance(ids, str) else ids, missing_ok=missing_ok)
+            deleted = writer.delete(listed(ids, what="an id"), missing_ok=missing_ok)
             self.refresh()
         return deleted
 
@@ -281,8 +291,9 @@ class Collection:
         """Copy the newest state into a new folder, checked, whoever writes meanwhile; open it."""
         from likewise.collection.copying import copy_collection
 
-        copy_collection(self.folder, Path(to))
-        return Collection(to)
+        folder = folder_of(to)
+        copy_collection(self.folder, folder)
+        return Collection(folder)
 
     # Evaluation
 
@@ -292,6 +303,7 @@ class Collection:
         """Make judgements with documents as queries from a field: what it names, or shares."""
         from likewise.evaluate.links import qrels_from_labels, qrels_from_links
 
+        check_texts(links=links, same=same)
         values = {document.id: document.fields.get(links or same, []) for document in self}
         if links:
             qrels = qrels_from_links(values.items(), known=values)
@@ -305,6 +317,8 @@ class Collection:
         from likewise.models.kinds import find_model
         from likewise.models.model import Weights
 
+        if not isinstance(qrels, Qrels):
+            raise WrongType.of(qrels, "judgements are Qrels, as read_qrels gives them")
         learnt, points, name, id = self._learn(qrels, model)
         if store:
             with Writer(self.folder, wait=True) as writer:
@@ -336,7 +350,7 @@ class Collection:
     @of_one_state
     def risk(
         self,
-        queries: Iterable[Query],
+        queries: Queries,
         qrels: Qrels,
         expand: str | Expander | Sequence[str | Expander] = "robust",
         *,
@@ -360,7 +374,7 @@ class Collection:
         many = isinstance(expand, Sequence) and not isinstance(expand, str)
         return risk_of(
             self,
-            queries,
+            [one.query for one in as_queries(queries)],
             qrels,
             cast("Sequence[str | Expander]", expand if many else [expand]),
             against=against,

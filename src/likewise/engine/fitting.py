@@ -43,9 +43,9 @@ def read_indexed(
 def _read(model: str | Config | None) -> Config | None:
     from likewise.models.fitting import read_config
 
-    if isinstance(model, str):
-        return None if model.strip().lower() == "none" else read_config(model)
-    return model
+    if model is None or (isinstance(model, str) and model.strip().lower() == "none"):
+        return None
+    return read_config(model)
 
 
 def fit_where_possible(

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from likewise import registry
+from likewise.engine.arguments import listed
 from likewise.engine.fitting import fit_stored
 from likewise.engine.state import State, of_one_state
 from likewise.errors import UnknownModel, UsageError
@@ -99,8 +100,7 @@ class Models(Mapping[str, Any]):
             self.fit("klsa", threads=threads, progress=progress, default=default)
             model = "lsi"
         job = FitJob(name, sample or Sample(), warm_start, vectors, ids, gram, threads, progress)
-        config = read_config(model) if isinstance(model, str) else model
-        fitted = fit_stored(self._state.folder, config, job, default=default)
+        fitted = fit_stored(self._state.folder, read_config(model), job, default=default)
         self._state.changed()
         return fitted
 
@@ -174,7 +174,7 @@ class Models(Mapping[str, Any]):
     def transform(self, ids: str | Sequence[str], *, model: str = "", words: int = 15) -> Triples:
         """Give documents of the collection as arrays: topics, specific words, shares."""
         snapshot = self._state.snapshot
-        wanted = [ids] if isinstance(ids, str) else ids
+        wanted = listed(ids, what="an id")
         docs = np.array([snapshot.find_doc(doc_id) for doc_id in wanted], np.int64)
         triples: Triples = self._decomposing(model).transform(
             snapshot.term_counts(docs), words=words

@@ -12,7 +12,7 @@ import numpy as np
 
 from likewise import notation, registry
 from likewise.compiled import Bools, Doubles, Ints
-from likewise.errors import UsageError
+from likewise.errors import UsageError, WrongType
 from likewise.expand.pool import Pool
 from likewise.records import Expansion, Filter, Query, Ranking
 from likewise.retrieve.models import BM25, Model
@@ -119,7 +119,7 @@ def read_expander(how: str | Expander) -> Expander:
         read: Expander = notation.read(how, EXPANDERS, what="expander")
         return read
     if not isinstance(how, Expander):
-        raise UsageError(
+        raise WrongType(
             f"{how!r} is no expander: give a name ({', '.join(EXPANDERS)}), or a subclass of "
             "likewise.expand.Expander"
         )

@@ -20,7 +20,7 @@ from likewise.compiled import Ints
 from likewise.derived.keeping import derive, publish, put_root, with_artifacts
 from likewise.derived.kind import Inputs, Kind, Progress, Scope
 from likewise.derived.store import derived_of
-from likewise.errors import FormatError, UsageError
+from likewise.errors import FormatError, Remedy, UsageError
 from likewise.models.document_vectors import (
     DocumentVectors,
     from_arrays,
@@ -238,10 +238,13 @@ def find_model(snapshot: Snapshot, name: str | None = None, role: str = LIKE) ->
     models = models_for(snapshot.manifest, role)
     kernel = " kernel" if role == SMOOTH else ""
     if not models:
-        wanted = " --model klsa" if role == SMOOTH else ""
+        config = "'klsa'" if kernel else ""
         raise UsageError(
-            f"{snapshot.folder} has no{kernel} model; fit one with: likewise fit "
-            f"{snapshot.folder}{wanted}"
+            f"{snapshot.folder} has no{kernel} model",
+            remedy=Remedy(
+                f"fit one with models.fit({config})",
+                f"fit one with: likewise fit {snapshot.folder}{' --model klsa' if kernel else ''}",
+            ),
         )
     wanted = name or snapshot.manifest.defaults.get(role, models[-1].name)
     for artifact in models:

@@ -20,7 +20,7 @@ from likewise.collection.arrays import Arrays, require
 from likewise.collection.records import TermCounts
 from likewise.collection.snapshot import Snapshot
 from likewise.compiled import Floats, Ints, fast_kernel
-from likewise.errors import UsageError
+from likewise.errors import Remedy, UsageError
 from likewise.models.bags import Vocabulary
 from likewise.models.document_vectors import document_vectors, layout_of, to_arrays
 from likewise.models.lanczos import Watch
@@ -85,7 +85,11 @@ class UserVectorsConfig:
         elif not self.field:
             raise UsageError(
                 f"{self}: whose vectors? name a field of the documents, as in "
-                f"{replace(self, field='embedding')}, or a file: likewise fit --vectors FILE.npy"
+                f"{replace(self, field='embedding')}",
+                remedy=Remedy(
+                    "or give them with vectors=, as an array, a file or a function of texts",
+                    "or give a file: likewise fit --vectors FILE.npy",
+                ),
             )
         config = replace(self, field=self.field or job.field)
         given = from_field(snapshot, config.field) if config.field else job.read_vectors(snapshot)

@@ -52,6 +52,9 @@ def open_neighbours(path: str | os.PathLike[str]) -> Neighbours:
         raise FormatError(f"{path}: an index of format {version}; build it again")
     try:
         return _opened(pack)
+    except UsageError:
+        # A method that another package brings, and that is not installed.
+        raise
     except (ValueError, TypeError, LookupError, AttributeError):
         raise DamagedError(f"{path}: its arrays do not fit; build the index again") from None
 

@@ -5,19 +5,24 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Sized
 from itertools import chain
-from typing import Any, BinaryIO, Protocol, TypeVar
+from typing import TYPE_CHECKING, Any, BinaryIO, Protocol, TypeAlias, TypeVar, cast
 
-from likewise.errors import SourceError, UsageError
+from likewise.errors import Remedy, SourceError, UsageError, WrongType
 from likewise.records import Document
 from likewise.sources.columns import Columns, OnBad, Origin
 from likewise.sources.delimited import read_csv, read_tsv
 from likewise.sources.folder import list_files, read_text, text_document
+from likewise.sources.frames import NAME as FRAME
+from likewise.sources.frames import Frame, as_frame, check_ids, choose_columns, read_frame
 from likewise.sources.irdatasets import IrDataset
 from likewise.sources.iterable import NAME, read_iterable
 from likewise.sources.jsonl import read_jsonl
 from likewise.sources.parquet import is_parquet, read_parquet, read_parquet_file
 from likewise.sources.sgml import read_sgml
 from likewise.sources.streams import STDIN, open_bytes, open_file, size_of
+
+if TYPE_CHECKING:
+    from narwhals.typing import IntoFrame, IntoSeries
 
 
 class Reader(Protocol):
@@ -52,7 +57,9 @@ _COMPRESSED = (".gz", ".zst")
 _COLUMNS = Columns()
 _Item = TypeVar("_Item")
 
-Place = str | os.PathLike[str] | Iterable[Document | Mapping[str, Any]]
+Place: TypeAlias = (
+    "str | os.PathLike[str] | Iterable[Document | Mapping[str, Any] | str] | IntoFrame | IntoSeries"
+)
 
 
 class Source:
@@ -83,17 +90,24 @@ class Source:
 
 
 def open_source(
-    source: str | os.PathLike[str] | Iterable[Document | Mapping[str, Any]],
+    source: Place,
     *,
     columns: Columns = _COLUMNS,
+    id: str = "",
+    title: str = "",
+    text: str | Sequence[str] = (),
     format: str | None = None,
     on_bad: OnBad | None = None,
 ) -> Source:
-    """The documents of a file, a folder, `-`, `ir:<id>`, `docstrings:<packages>` or an iterable.
+    """The documents of a file, a folder, `-`, `ir:<id>`, `docstrings:<packages>`, or of Python.
 
-    The format of a file follows from its extension unless given. A document that cannot be read
-    raises SourceError; with `on_bad` it is reported there instead and the reading goes on.
+    In Python they are an iterable of documents, mappings or texts (whose ids are "0", "1", …), or a
+    frame or a column of pandas, polars or Arrow; `id`, `title` and `text` name columns. A frame
+    without an id column goes by its index, or by row numbers from 0. The format of a file follows
+    from its extension unless given. A document that cannot be read raises SourceError; with
+    `on_bad` it is reported there instead and the reading goes on.
     """
+    columns = columns.choose(id=id, title=title, text=text)
     report = _refuse if on_bad is None else on_bad
     if format is not None and EXTENSIONS.get(f".{format}", format) not in READERS:
         raise UsageError(f"unknown format {format!r}; it is one of {', '.join(READERS)}")
@@ -106,7 +120,10 @@ def open_source(
             return _ir(what, columns, report) if kind == "ir" else _docstrings(what)
     if isinstance(source, str | os.PathLike):
         return _path(os.fsdecode(source), format, columns, report)
-    return _iterable(source, format, columns, report)
+    frame = as_frame(source)
+    if frame is not None:
+        return _frame(frame, format, columns, report)
+    return _iterable(cast("Iterable[Any]", source), format, columns, report)
 
 
 def documents_of(
@@ -213,8 +230,19 @@ def _docstrings(packages: str) -> Source:
     return Source(f"docstrings:{packages}", total=None, read=read)
 
 
+def _frame(frame: Frame, format: str | None, columns: Columns, on_bad: OnBad) -> Source:
+    _no_format(format, "a frame")
+    columns = choose_columns(frame, columns)
+    check_ids(frame, columns)
+
+    def read(source: Source) -> Iterator[Document]:
+        return _counted(source, read_frame(frame, columns=columns, on_bad=on_bad))
+
+    return Source(FRAME, total=len(frame.rows), read=read)
+
+
 def _iterable(
-    items: Iterable[Document | Mapping[str, Any]],
+    items: Iterable[Document | Mapping[str, Any] | str],
     format: str | None,
     columns: Columns,
     on_bad: OnBad,
@@ -222,7 +250,7 @@ def _iterable(
     _no_format(format, "a Python iterable")
     single = isinstance(items, Document | Mapping | bytes | bytearray)
     if single or not isinstance(items, Iterable):
-        raise UsageError(f"received a single {type(items).__name__}; {_accepted()}")
+        raise WrongType(f"received a single {type(items).__name__}; {_accepted()}")
 
     def read(source: Source) -> Iterator[Document]:
         seen = _counted(source, items)
@@ -241,7 +269,8 @@ def _named(format: str | None, path: str = "") -> Reader:
     if format is None:
         known = ", ".join(READERS)
         raise UsageError(
-            f"cannot tell the format of {path!r} by its name; name it with --format: {known}"
+            f"cannot tell the format of {path!r} by its name",
+            remedy=Remedy(f"name it with format=: {known}", f"name it with --format: {known}"),
         )
     return READERS[EXTENSIONS.get(f".{format}", format)]
 
@@ -257,5 +286,5 @@ def _accepted() -> str:
     return (
         f"a source is a file ({' '.join(EXTENSIONS)}, also with .gz or .zst), "
         "a folder of text files, - for standard input, ir:<id> for a dataset of ir_datasets, "
-        "docstrings:<packages>, or in Python an iterable of documents or mappings"
+        "docstrings:<packages>, or in Python a frame, or a list of documents, mappings or texts"
     )

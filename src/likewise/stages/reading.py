@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from likewise import notation, registry
-from likewise.errors import UsageError
+from likewise.errors import UsageError, WrongType
 from likewise.records import Filter
 from likewise.stages.fusion import Fuse
 from likewise.stages.stage import Chain, Cut, Stage, Where
@@ -20,6 +20,8 @@ STAGES = registry.Table(
 
 def read_stage(text: str, *, what: str = "method") -> Stage:
     """Read a stage or a pipeline of stages; `what` names it in messages."""
+    if not isinstance(text, str):
+        raise WrongType.of(text, f"a {what} is a text such as 'bm25 >> rm3 >> bm25'")
     pieces = notation.split(text, ">>")
     if pieces is None:
         raise UsageError(f"{what} {text!r} has parentheses that do not match: each ( needs its )")

@@ -18,7 +18,7 @@ from typing import ClassVar, NamedTuple, Protocol, TypeVar, cast
 from likewise import notation
 from likewise.collection.snapshot import Snapshot
 from likewise.compiled import Doubles, Ints
-from likewise.errors import DeadlineExceeded, UsageError
+from likewise.errors import DeadlineExceeded, UsageError, WrongType
 from likewise.records import ALL, EMPTY, Explanation, Filter, Query, Ranking
 from likewise.stages.masks import Mask, mask_of
 
@@ -264,7 +264,7 @@ def as_stage(given: Stage | str | Callable[[Result], Result]) -> Stage:
         raise UsageError(f"{given} is bound to a collection: give it as a stage, {str(bound)!r}")
     if callable(given) and not isinstance(given, type):
         return Each(given)
-    raise UsageError(f"{given!r} is neither a stage nor a function of a result")
+    raise WrongType.of(given, "a stage is a text such as 'bm25', a Stage or a function of a result")
 
 
 def as_results(queries: str | Query | Result | Iterable[str | Query | Result]) -> list[Result]:
@@ -280,9 +280,9 @@ def _as_result(query: str | Query | Result, number: int) -> Result:
         return query
     if isinstance(query, str):
         return Result(Query(str(number), query))
-    if isinstance(query, Query):
+    if isinstance(query, Query) and isinstance(query.text, str):
         return Result(query)
-    raise UsageError(f"a query is a text or a Query, not {type(query).__name__}")
+    raise WrongType.of(query, "a query is a text, or a Query whose text is one")
 
 
 def by_filter(batch: Sequence[Result]) -> list[tuple[Filter, list[int]]]:

@@ -350,7 +350,7 @@ class _Reading:
     def _skip(self, error: SourceError) -> None:
         self.n_skipped += 1
         if self.n_skipped <= 3:
-            print(f"skipped: {error}", file=sys.stderr)
+            print(f"skipped: {error.in_shell}", file=sys.stderr)
 
 
 def _analysis(options: argparse.Namespace) -> Analysis:
