@@ -10,8 +10,9 @@ from hypothesis import strategies as st
 from likewise.errors import UsageError
 from likewise.text import analysis as module
 from likewise.text.analysis import Analysis, Analyzer, encode, languages, split_words
+from likewise.text.folding import fold
 
-BARE = Analysis(language="none", min_length=1)
+BARE = Analysis(language="none", min_length=1, fold=False)
 
 
 def terms(text, **options):
@@ -90,7 +91,7 @@ def test_english_is_porter_with_the_english_list():
     ],
 )
 def test_known_stems(language, word, stem):
-    assert terms(word, language=language) == [stem]
+    assert terms(word, language=language, fold=False) == [stem]
 
 
 @pytest.mark.parametrize("language", languages())
@@ -98,7 +99,9 @@ def test_every_language_stems_as_its_algorithm(language):
     words = ["running", "nationalities", "häuser", "книгами", "कार्यों", "kitapların", "βιβλία"]
     stemmer = Stemmer.Stemmer("porter" if language == "english" else language)
     expected = [stemmer.stemWord(w) or w for word in words for w in split_words(word)]
-    assert terms(" ".join(words), language=language, stop="none") == expected
+    assert terms(" ".join(words), language=language, stop="none", fold=False) == expected
+    folded = terms(" ".join(words), language=language, stop="none")
+    assert folded == [fold(word) for word in expected]
 
 
 def test_there_are_at_least_fifteen_languages():
@@ -107,7 +110,7 @@ def test_there_are_at_least_fifteen_languages():
 
 
 def test_stemmer_named_apart_from_the_language():
-    assert terms("running häuser", language="none", stemmer="english") == ["run", "häuser"]
+    assert terms("running häuser", language="none", stemmer="english") == ["run", "hauser"]
     assert terms("running", stemmer="none") == ["running"]
     assert terms("running", language="klingon", stemmer="porter") == ["run"]
 
@@ -173,8 +176,8 @@ def test_json_round_trip():
     analysis = Analysis(language="german", stop_list=("x", "y"), numbers=False, max_df=0.5)
     text = json.dumps(analysis.to_json())
     assert Analysis.from_json(json.loads(text)) == analysis
-    # Titles counted once before there was a weight.
-    old = Analysis(language="french", title_weight=1)
+    # Titles counted once, accents stayed and positions were not kept before they were told of.
+    old = Analysis(language="french", title_weight=1, fold=False, positions=False)
     assert Analysis.from_json({"language": "french", "later": 1}) == old
 
 
@@ -182,3 +185,56 @@ def test_filters_terms():
     assert not Analysis().filters_terms
     assert Analysis(min_df=2).filters_terms
     assert Analysis(max_count=5).filters_terms
+
+
+# Accents, exact forms, positions
+
+
+def test_words_are_found_with_and_without_accents():
+    analyzer = Analyzer(Analysis())
+    assert analyzer.terms("Velázquez") == analyzer.terms("velazquez") == ["velazquez"]
+    assert terms("Velázquez", fold=False) == ["velázquez"]
+    # By the rules of a language first, which know its accents.
+    assert terms("häuser", language="german") == terms("haus", language="german") == ["haus"]
+    assert terms("Ёлка", language="russian") == terms("елка", language="russian")
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("", []),
+        ("plain words", []),
+        ("The art of a café", ["the", "of", "a", "café"]),
+        ("C++ and c# or F#.", ["c", "c++", "and", "c", "c#", "or", "f", "f#"]),
+        ("the .NET (.Net) of www.net.", ["the", ".net", ".net", "of"]),
+        ("a+b x+++ y## #z g++: C#sharp", ["a", "b", "x", "y", "z", "g", "g++", "c"]),
+        ("é++ 9# x" + "y" * 20 + "++", ["é", "9"]),
+        ("東京 を", []),
+        ("w" * 65, []),
+    ],
+)
+def test_exact_forms(text, expected):
+    assert Analyzer(Analysis()).exact(text) == expected
+
+
+def test_exact_forms_follow_what_is_dropped():
+    assert Analyzer(Analysis(fold=False)).exact("the café") == ["the"]
+    assert Analyzer(Analysis(stop="none", min_length=1)).exact("the café a") == ["café"]
+    assert Analyzer(Analysis(numbers=False)).exact("in 1984") == ["in", "1984"]
+
+
+@given(st.text(max_size=60))
+def test_each_word_is_a_term_or_an_exact_form(text):
+    analyzer = Analyzer(Analysis(stemmer="none"))
+    found = set(analyzer.exact(text)) | set(analyzer.terms(text))
+    words = set(split_words(text.encode("utf-8", "replace").decode()))
+    assert {fold(word) for word in words if len(word) <= 64} <= {fold(word) for word in found}
+    # Marks are beside the terms: these are as they were.
+    assert analyzer.terms(text) == [term for term, _ in analyzer.placed(text)]
+
+
+def test_words_that_are_dropped_take_a_position():
+    analyzer = Analyzer(Analysis())
+    assert analyzer.placed("State of the art in C++") == [("state", 0), ("art", 3)]
+    assert analyzer.placed("ab中文字 das") == [("ab", 0), ("中文", 1), ("文字", 2), ("da", 3)]
+    assert analyzer.placed("… →") == []

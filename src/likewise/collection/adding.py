@@ -15,6 +15,7 @@ from likewise.collection.manifest import SegmentEntry
 from likewise.collection.schema import FieldNote, merge_types, read_types
 from likewise.collection.segment import Segment
 from likewise.collection.snapshot import Snapshot
+from likewise.collection.words import EXACT, FIELDS
 from likewise.compiled import Ints
 from likewise.errors import DuplicateId
 from likewise.records import Document
@@ -73,8 +74,13 @@ class Addition:
         self._sealed: list[Segment] = []
         self._replaced: list[int] = []
         self._builder: SegmentBuilder | None = None
+        self._fields = [field for field in FIELDS if snapshot.has_field(field)]
         self._lexicon = Lexicon(
-            snapshot.analyzer, self._find_terms, snapshot.n_terms, cached=resources.for_chunks
+            snapshot.analyzer,
+            self._find_terms,
+            snapshot.n_terms,
+            cached=resources.for_chunks,
+            exact=EXACT in self._fields,
         )
 
     @property
@@ -89,9 +95,8 @@ class Addition:
 
     def run(self, documents: Iterable[Document]) -> tuple[SegmentEntry, ...]:
         """Add documents; give the segments of the collection with them."""
-        weight = self._snapshot.analysis.title_weight
         try:
-            for batch in prepare(documents, self._resources, title_weight=weight):
+            for batch in prepare(documents, self._resources):
                 self._take(batch)
             return tuple(self._finish())
         except BaseException:
@@ -105,7 +110,11 @@ class Addition:
             self._seal()
         if self._builder is None:
             self._builder = SegmentBuilder(
-                self._job, first_term=self._lexicon.first, types=self.types
+                self._job,
+                first_term=self._lexicon.first,
+                fields=self._fields,
+                positions=self._snapshot.analysis.positions,
+                types=self.types,
             )
             self._ids = StringTable()
             self._doc_of_id = array("I")

@@ -91,8 +91,10 @@ def _upgrade(
 ) -> None:
     folder = old.folder
     segments, types = _build(old, job, resources, progress)
+    # Terms stay those of old; where they stand is found as the texts are analysed again.
+    analysis = changed(old.analysis, positions=True)
     manifest = Manifest(
-        old.analysis,
+        analysis,
         generation=old.generation,
         lineage=new_id(),
         fields=types,
@@ -180,9 +182,7 @@ def _build(
         terms, types, builder = StringTable(), builder.types, None
         _write_plan(job, old, segments, types)
 
-    batches: Iterator[PreparedBatch] = prepare(
-        old.documents(n_taken), resources, title_weight=old.analysis.title_weight
-    )
+    batches: Iterator[PreparedBatch] = prepare(old.documents(n_taken), resources)
     try:
         for batch in batches:
             if builder is not None and builder.is_full(lexicon.terms.strings):
