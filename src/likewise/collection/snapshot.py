@@ -118,6 +118,11 @@ class Snapshot:
         return Analyzer(self.analysis)
 
     @property
+    def languages(self) -> tuple[str, ...]:
+        """The languages of its documents."""
+        return (self.analysis.language,)
+
+    @property
     def n_slots(self) -> int:
         """One more than the largest `doc`, deleted ones included."""
         return int(self.bases[-1])

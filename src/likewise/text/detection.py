@@ -60,7 +60,8 @@ class Detected(NamedTuple):
 
 def detect(texts: Sequence[bytes]) -> Detected:
     """Tell the likeliest language of each UTF-8 text, and how much likelier it is."""
-    return Detected(*_detect(*Strings.of(list(texts)), *_model()))
+    arena, offsets = Strings.of(list(texts))
+    return Detected(*_detect(arena, offsets, _model()))
 
 
 class Decision(NamedTuple):
@@ -168,22 +169,13 @@ def _slot(key: np.uint64, slots: Keys) -> Int:
 
 
 @kernel
-def _detect(
-    buffer: Bytes,
-    offsets: Offsets,
-    kinds: Bytes,
-    lower: Codes,
-    keys: Keys,
-    starts: Ids,
-    costs: Bytes,
-    bounds: Ints,
-    priors: Codes,
-) -> tuple[Ints, Ints]:
+def _detect(buffer: Bytes, offsets: Offsets, model: _Model) -> tuple[Ints, Ints]:
     """Tell the language of each `buffer[offsets[i]:offsets[i + 1]]`.
 
     A letter costs minus the logarithm of its probability after the longest run of letters before
     it, three at most, that the table has; the language in which all letters cost least is told.
     """
+    kinds, lower, keys, starts, costs, bounds, priors = model
     n_texts, n_groups = len(offsets) - 1, len(bounds) - 1
     languages = np.full(n_texts, -1, np.int64)
     margins = np.zeros(n_texts, np.int64)
@@ -192,7 +184,8 @@ def _detect(
     for text in range(n_texts):
         totals[:] = priors
         letters[:] = 0
-        history, known, last, n_letters = np.uint64(0), 0, 0, 0
+        history, last = np.uint64(0), np.int64(0)
+        known = n_letters = 0
         at, stop = np.int64(offsets[text]), np.int64(offsets[text + 1])
         while at < stop and n_letters < MOST_LETTERS:
             code = np.int64(buffer[at])
@@ -234,10 +227,10 @@ def _detect(
             languages[text] = bounds[-1] + chosen - n_groups - 1
             margins[text] = 4 * letters[chosen]
             continue
-        best, least, second = -1, np.int64(1 << 62), np.int64(1 << 62)
+        best, least, second = np.int64(-1), np.int64(1 << 62), np.int64(1 << 62)
         for j in range(bounds[chosen - 1], bounds[chosen]):
             if totals[j] < least:
-                best, least, second = j, totals[j], least
+                best, least, second = np.int64(j), totals[j], least
             elif totals[j] < second:
                 second = totals[j]
         languages[text] = best
