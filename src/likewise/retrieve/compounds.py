@@ -121,7 +121,8 @@ class Compounds:
         """Keep the terms in which a part is a word of a compound, not a run of letters."""
         rests = {name: self._rests(part, name) for name in names}
         asked = sorted({rest for found in rests.values() for pair in found for rest in pair})
-        known = dict(zip(asked, (self._snapshot.find_terms(asked) >= 0).tolist(), strict=True))
+        doc_freqs, _ = self._snapshot.frequencies(self._snapshot.find_terms(asked))
+        known = dict(zip(asked, (doc_freqs > 0).tolist(), strict=True))
 
         def is_word(rest: str) -> bool:
             return not rest or len(rest) >= LEAST_REST or known[rest]
