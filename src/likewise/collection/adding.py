@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from array import array
 from collections.abc import Iterable
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
@@ -22,12 +22,16 @@ from likewise.text.analysis import encode
 from likewise.text.lexicon import Lexicon
 from likewise.text.table import Strings, StringTable
 
+if TYPE_CHECKING:
+    from likewise.collection.deciding import Deciding
+
 
 class Added(NamedTuple):
-    """What an addition did."""
+    """What an addition did, and how the language of a new collection was decided."""
 
     n_docs: int
     n_replaced: int
+    languages: Deciding | None = None
 
 
 def mark_all_deleted(snapshot: Snapshot, docs: Ints, job: Job) -> list[SegmentEntry]:
@@ -76,7 +80,7 @@ class Addition:
     def run(self, documents: Iterable[Document]) -> tuple[SegmentEntry, ...]:
         """Add documents; give the segments of the collection with them."""
         try:
-            for batch in prepare(documents, self._resources):
+            for batch in prepare(documents, self._resources, self._snapshot.analyzer):
                 self._take(batch)
             return tuple(self._finish())
         except BaseException:

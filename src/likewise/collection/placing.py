@@ -21,7 +21,7 @@ def place_again(
 ) -> Placed:
     """Give what positions are decoded from, of these documents alone; `known` numbers terms."""
     lexicon = Lexicon(analyzer, known, 1 << 30, exact=False)
-    counted = lexicon.count(cut_documents(documents))
+    counted = lexicon.count(cut_documents(documents, analyzer)[0])
     uses, positions, widths = counted.occurrences, counted.positions, counted.widths
     stream, ends = encode(counted.terms.bounds, uses, positions, widths)
     weight = analyzer.analysis.title_weight

@@ -34,6 +34,7 @@ def describe(s: Snapshot, drift: Sequence[Drift]) -> dict[str, Any]:
         "bytes": s.n_bytes,
         "bytes_by_kind": _bytes_by_kind(s),
         "derived": [row._asdict() for row in listed(s)],
+        "languages": s.language_counts(),
         "fields": s.field_names(),
         "models": by_role["like"],
         "kernels": by_role["smooth"],

@@ -175,7 +175,7 @@ def _build(
         terms, builder = StringTable(), None
         _write_plan(job, old, segments)
 
-    batches: Iterator[PreparedBatch] = prepare(old.documents(n_taken), resources)
+    batches: Iterator[PreparedBatch] = prepare(old.documents(n_taken), resources, lexicon.analyzer)
     try:
         for batch in batches:
             if builder is not None and builder.is_full(lexicon.terms.strings):

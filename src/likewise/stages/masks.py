@@ -8,13 +8,17 @@ from typing import NamedTuple
 import numpy as np
 
 from likewise.collection.fields import Fields, as_number
+from likewise.collection.segment import Segment
 from likewise.collection.snapshot import Snapshot
 from likewise.compiled import Bools, Ints
 from likewise.errors import UsageError
 from likewise.forking import Lock
 from likewise.records import ALL, Condition, Filter
+from likewise.text.languages import read_language
 
 _KEPT = 8
+# The field that every document has: detected, unless it has one of this name.
+LANGUAGE = "language"
 
 
 class Mask(NamedTuple):
@@ -80,7 +84,7 @@ def _make(snapshot: Snapshot, filter: Filter) -> Mask:
     for segment in snapshot.segments:
         mask = None if segment.entry.deleted is None else segment.live
         if filter != ALL:
-            met = _matching(filter, segment.fields)
+            met = _matching(filter, segment, snapshot)
             mask = met if mask is None else mask & met
         masks.append(mask)
         n += segment.n_docs if mask is None else int(np.count_nonzero(mask))
@@ -90,7 +94,7 @@ def _make(snapshot: Snapshot, filter: Filter) -> Mask:
 def _check_fields(snapshot: Snapshot, filter: Filter) -> None:
     known = set(snapshot.field_names())
     for condition in (one for conditions in filter.any_of for one in conditions):
-        if condition.field not in known:
+        if condition.field not in known and condition.field != LANGUAGE:
             shown = ", ".join(sorted(known)[:20]) or "none"
             raise UsageError(
                 f"no document has a field {condition.field!r}; the fields are {shown}"
@@ -98,13 +102,31 @@ def _check_fields(snapshot: Snapshot, filter: Filter) -> None:
             )
 
 
-def _matching(filter: Filter, fields: Fields) -> Bools:
+def _matching(filter: Filter, segment: Segment, snapshot: Snapshot) -> Bools:
     """Mark the documents of a segment that a filter lets through."""
+    # Documents that say themselves which language they are in are taken at their word.
+    detected = LANGUAGE not in snapshot.field_names()
+
+    def meets(condition: Condition) -> Bools:
+        if detected and condition.field == LANGUAGE:
+            return _in_language(condition, segment, snapshot.analysis.language)
+        return matching(condition, segment.fields)
+
     either = [
-        np.logical_and.reduce([matching(condition, fields) for condition in conditions])
+        np.logical_and.reduce([meets(condition) for condition in conditions])
         for conditions in filter.any_of
     ]
     return np.asarray(np.logical_or.reduce(either), np.bool_)
+
+
+def _in_language(condition: Condition, segment: Segment, main: str) -> Bools:
+    """Mark the documents of a segment that are in a language, given by name or code."""
+    if condition.operator not in ("=", "!="):
+        raise UsageError(f"filter {condition}: a language is compared by = and !=")
+    wanted = {read_language(value) for value in condition.values if value != "*"}
+    names, codes = segment.languages or ((main,), np.zeros(segment.n_docs, np.uint8))
+    equal = np.array([name in wanted or "*" in condition.values for name in names])[codes]
+    return np.asarray(~equal if condition.operator == "!=" else equal, np.bool_)
 
 
 def matching(condition: Condition, fields: Fields) -> Bools:

@@ -93,9 +93,9 @@ def decide(texts: Sequence[bytes]) -> Decision:
     some = found.languages >= 0
     np.add.at(weights, found.languages[some], np.minimum(found.margins[some], CERTAIN))
     main = int(np.argmax(weights))
-    if weights[main] < CERTAIN or weights[main] < weights.sum() / 2:
-        return Decision("english", 0.0, 0, len(texts))
     certain = found.languages[found.margins >= CERTAIN]
+    if not len(certain) and weights[main] < max(CERTAIN, weights.sum() / 2):
+        return Decision("english", 0.0, 0, len(texts))
     counts = np.bincount(certain, minlength=len(names()))
     order = [int(i) for i in np.argsort(-counts, kind="stable") if counts[i] and i != main]
     share = counts[main] / len(certain) if len(certain) else 1.0

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from likewise.app.options import Commands, add_json, command, human_size, print_json
+from likewise.text.languages import title_of
 
 if TYPE_CHECKING:
     from likewise.engine.collection import Collection
@@ -55,6 +56,7 @@ def _info(options: argparse.Namespace) -> None:
         ("terms", f"{info['terms']:,}"),
         ("tokens", f"{info['tokens']:,} ({info['average_length']:,.1f} a document)"),
         ("on disk", f"{human_size(info['bytes'])} in {segments}"),
+        *_languages(info["languages"]),
         ("fields", ", ".join(fields[:12]) + (f", … ({len(fields)})" if len(fields) > 12 else "")),
         ("models", _named(info["models"], info["defaults"].get("like", ""))),
         ("kernels", _named(info["kernels"], info["defaults"].get("smooth", ""))),
@@ -79,6 +81,15 @@ def _info(options: argparse.Namespace) -> None:
     print(info["folder"])
     for name, value in rows:
         print(f"  {name:<10} {value or '-'}")
+
+
+def _languages(counts: dict[str, int]) -> list[tuple[str, str]]:
+    """Give the shares of languages, where there are several."""
+    if len(counts) < 2:
+        return []
+    total = sum(counts.values())
+    shown = [f"{title_of(name)} {100 * n / total:.1f}%" for name, n in counts.items()]
+    return [("languages", ", ".join(shown[:8]) + (f", … ({len(shown)})" if len(shown) > 8 else ""))]
 
 
 def _named(names: list[str], default: str) -> str:
@@ -108,7 +119,8 @@ def _analysis(collection: Collection) -> str:
     from likewise.text.analysis import Analysis
 
     analysis, plain = collection.snapshot.analysis, Analysis()
-    parts = [f"language {analysis.language}", f"stemmer {analysis.stemmer_name}"]
+    language = f"mixed, mainly {analysis.language}" if analysis.languages else analysis.language
+    parts = [f"language {language}", f"stemmer {analysis.stemmer_name}"]
     for name in (
         "stop",
         "numbers",
