@@ -203,7 +203,7 @@ def test_bad_lines_stop_or_are_skipped_and_counted(call, here):
         (["search", "papers.jsonl", "x"], "papers.jsonl is not a collection"),
         (["index", "nowhere.jsonl", "--to", "x.lw"], "there is no file or folder 'nowhere.jsonl'"),
         (["index", "papers.jsonl", "--to", "papers.jsonl"], "is a file"),
-        (["index", "papers.jsonl", "--to", "x.lw", "--language", "klingon"], "no stemmer"),
+        (["index", "papers.jsonl", "--to", "x.lw", "--language", "klingon"], "unknown language"),
         (["index", "papers.jsonl", "--to", "x.lw", "--stop-file", "nowhere"], "words of nowhere"),
         (["index", "papers.jsonl", "--to", "x.lw", "--max-df", "7"], "max_df is a share"),
         (["index", "papers.jsonl", "--to", "x.lw", "--id", "key"], "papers.jsonl:1: "),

@@ -154,7 +154,7 @@ def test_lone_surrogates_become_question_marks():
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"language": "klingon"}, "no stemmer for language 'klingon'.*english"),
+        ({"language": "klingon"}, "unknown language 'klingon'.*english"),
         ({"stemmer": "snow"}, "unknown stemmer 'snow'.*porter"),
         ({"stop": "klingon"}, "no stop list for 'klingon'"),
         ({"min_length": 0}, "token lengths 0 to 64"),

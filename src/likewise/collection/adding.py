@@ -5,6 +5,7 @@ from __future__ import annotations
 from array import array
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -23,18 +24,23 @@ from likewise.text.analysis import encode
 from likewise.text.lexicon import Lexicon
 from likewise.text.table import Strings, StringTable
 
+if TYPE_CHECKING:
+    from likewise.collection.deciding import Deciding
+
 
 @dataclass(frozen=True)
 class Added:
     """What an addition did; `fields` is what there is to say of those of its documents.
 
-    `new_fields` are those whose type was not known before.
+    `new_fields` are those whose type was not known before, `languages` how the language of a new
+    collection was decided.
     """
 
     n_docs: int
     n_replaced: int
     fields: tuple[FieldNote, ...] = field(default=(), compare=False)
     new_fields: frozenset[str] = field(default=frozenset(), compare=False)
+    languages: Deciding | None = field(default=None, compare=False)
 
 
 def mark_all_deleted(snapshot: Snapshot, docs: Ints, job: Job) -> list[SegmentEntry]:
@@ -96,7 +102,7 @@ class Addition:
     def run(self, documents: Iterable[Document]) -> tuple[SegmentEntry, ...]:
         """Add documents; give the segments of the collection with them."""
         try:
-            for batch in prepare(documents, self._resources):
+            for batch in prepare(documents, self._resources, self._snapshot.analyzer):
                 self._take(batch)
             return tuple(self._finish())
         except BaseException:

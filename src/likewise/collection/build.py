@@ -26,6 +26,7 @@ from likewise.collection.documents import DocumentsWriter, Frame, compress
 from likewise.collection.fields import FieldsWriter
 from likewise.collection.generations import new_id
 from likewise.collection.job import Job
+from likewise.collection.languages import LanguagesWriter
 from likewise.collection.manifest import SegmentEntry
 from likewise.collection.positions import PositionsWriter
 from likewise.collection.schema import FieldNote, Types
@@ -33,7 +34,7 @@ from likewise.collection.words import EXACT, FIELDS, MAIN, TITLE, WordsWriter
 from likewise.compiled import Bytes, Ints, Offsets
 from likewise.errors import UsageError
 from likewise.records import Document
-from likewise.text.analysis import encode
+from likewise.text.analysis import Analyzer, encode
 from likewise.text.chunks import Chunks, cut
 from likewise.text.lexicon import CACHED, Lexicon
 from likewise.text.table import Strings, make_slots
@@ -101,11 +102,12 @@ class CopiedWords(NamedTuple):
 
 
 class PreparedBatch(NamedTuple):
-    """A batch of documents, cut and compressed."""
+    """A batch of documents, cut and compressed; with their languages, where these are several."""
 
     documents: list[Document]
     chunks: Chunks
     frames: list[Frame]
+    languages: list[str] | None = None
 
 
 def content(document: Document) -> str:
@@ -113,17 +115,19 @@ def content(document: Document) -> str:
     return f"{document.title}\n\n{document.text}" if document.title else document.text
 
 
-def prepare(documents: Iterable[Document], resources: Resources) -> Iterator[PreparedBatch]:
+def prepare(
+    documents: Iterable[Document], resources: Resources, analyzer: Analyzer
+) -> Iterator[PreparedBatch]:
     """Cut and compress documents in batches, on all cores; the batches come in order."""
     batches = _batches(documents)
     if resources.n_threads == 1:
-        yield from map(_prepare, batches)
+        yield from (_prepare(batch, analyzer) for batch in batches)
         return
     with ThreadPoolExecutor(resources.n_threads) as pool:
         waiting: deque[Future[PreparedBatch]] = deque()
         try:
             for batch in batches:
-                waiting.append(pool.submit(_prepare, batch))
+                waiting.append(pool.submit(_prepare, batch, analyzer))
                 if len(waiting) > resources.n_threads:
                     yield waiting.popleft().result()
             while waiting:
@@ -157,14 +161,19 @@ def _size(document: Document) -> int:
     return size
 
 
-def _prepare(documents: list[Document]) -> PreparedBatch:
-    return PreparedBatch(documents, cut_documents(documents), compress(documents))
+def _prepare(documents: list[Document], analyzer: Analyzer) -> PreparedBatch:
+    chunks, languages = cut_documents(documents, analyzer)
+    return PreparedBatch(documents, chunks, compress(documents), languages)
 
 
-def cut_documents(documents: Sequence[Document]) -> Chunks:
-    """Cut the texts of documents, of which titles are the heads."""
+def cut_documents(
+    documents: Sequence[Document], analyzer: Analyzer
+) -> tuple[Chunks, list[str] | None]:
+    """Cut the texts of documents, whose titles are the heads; give their languages, if several."""
     texts = [encode(content(document)) for document in documents]
-    return cut(texts, marks=True, heads=[len(encode(document.title)) for document in documents])
+    heads = [len(encode(document.title)) for document in documents]
+    chunks, languages = cut(texts, marks=True, heads=heads), analyzer.languages_of(texts)
+    return (chunks if languages is None else analyzer.marked(chunks, languages)), languages
 
 
 class SegmentBuilder:
@@ -187,6 +196,7 @@ class SegmentBuilder:
         self.dead: list[int] = []
         self._first_term = first_term
         self._fields = FieldsWriter(types)
+        self._languages = LanguagesWriter()
         self.notes: list[FieldNote] = []
         self._opened = ExitStack()
         try:
@@ -247,7 +257,7 @@ class SegmentBuilder:
                 self._words[field].add(counts)
         if self._positions is not None:
             self._positions.add(counted)
-        self._append(batch.documents, ids, batch.frames)
+        self._append(batch.documents, ids, batch.frames, batch.languages)
 
     def copy(
         self,
@@ -257,16 +267,25 @@ class SegmentBuilder:
         *,
         words: Mapping[str, CopiedWords],
         positions: tuple[Bytes, Ints] | None = None,
+        languages: Sequence[str] | None = None,
     ) -> None:
-        """Append documents of another segment, with their words and positions."""
+        """Append documents of another segment, with their words, positions and languages."""
         for field, copied in words.items():
             self._words[field].append(*copied)
         if self._positions is not None:
             assert positions is not None
             self._positions.append(*positions)
-        self._append(documents, ids, frames)
+        self._append(documents, ids, frames, languages)
 
-    def _append(self, documents: Sequence[Document], ids: Strings, frames: list[Frame]) -> None:
+    def _append(
+        self,
+        documents: Sequence[Document],
+        ids: Strings,
+        frames: list[Frame],
+        languages: Sequence[str] | None,
+    ) -> None:
+        if languages is not None:
+            self._languages.add(languages)
         self._fields.add(self.n_docs, [document.fields for document in documents])
         self._cards.append(documents)
         self._documents.append(frames)
@@ -289,6 +308,7 @@ class SegmentBuilder:
         out.put("terms.offsets", terms.offsets)
         out.put("terms.slots", make_slots(terms, live=np.diff(terms.offsets) > 0))
         self.notes = self._fields.write(out)
+        self._languages.write(out, self.n_docs)
         out.note(words=[field for field in self._words if field != MAIN])
         for words in self._words.values():
             n_terms, memory = self._first_term + terms.size, resources.for_postings

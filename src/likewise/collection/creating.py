@@ -8,6 +8,7 @@ from collections.abc import Iterable, Mapping
 from contextlib import suppress
 from dataclasses import replace as changed
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from likewise.collection.adding import Added, Addition
 from likewise.collection.build import Resources
@@ -33,6 +34,10 @@ from likewise.collection.snapshot import Snapshot
 from likewise.errors import DamagedError, LikewiseError, NotACollection, Remedy, UsageError
 from likewise.records import Document
 from likewise.text.analysis import Analysis
+from likewise.text.languages import AUTO, MIXED
+
+if TYPE_CHECKING:
+    from likewise.collection.deciding import Deciding
 
 _FOLDERS = (DATA, MANIFESTS, WORK)
 # What a build can have put into them before its first commit.
@@ -61,14 +66,18 @@ def build(
     try:
         if not (folder / POINTER).exists():
             lineage = new_id()
-            create(folder, analysis, lineage=lineage)
+            create(folder, lineage=lineage)
         _generation_before(folder, overwrite=overwrite)
         with storage_errors(folder):
             lock = WriteLock(folder)
             try:
                 generation = _generation_before(folder, overwrite=overwrite)
+                deciding = _decide(documents) if analysis.language in (AUTO, MIXED) else None
+                if deciding is not None:
+                    documents, analysis = deciding.documents, deciding.analysis(analysis)
                 base = Snapshot(folder, Manifest(analysis, generation, new_id()))
-                return _fill(base, documents, replace=replace, resources=resources, types=types)
+                added = _fill(base, documents, replace=replace, resources=resources, types=types)
+                return changed(added, languages=deciding)
             finally:
                 lock.release()
     except BaseException:
@@ -79,8 +88,19 @@ def build(
         raise
 
 
+def _decide(documents: Iterable[Document]) -> Deciding:
+    from likewise.collection.deciding import Deciding
+
+    return Deciding(documents)
+
+
 def create(folder: Path, analysis: Analysis = Analysis(), *, lineage: str = "") -> None:
-    """Make an empty collection in a folder that is new or empty."""
+    """Make an empty collection in a folder that is new or empty.
+
+    Without documents no language can be detected: it is English where none is named.
+    """
+    if analysis.language in (AUTO, MIXED):
+        analysis = changed(analysis, language="english")
     with storage_errors(folder):
         if folder.exists() and not folder.is_dir():
             raise NotACollection(f"{folder} is a file; a collection is a folder")

@@ -126,6 +126,7 @@ def copy_segment(
             [segment.documents.frame(block)] if whole else compress(kept),
             words={field: _copy_words(segment.words(field), rows) for field in builder.word_fields},
             positions=_copy(*placed.positions, rows) if placed else None,
+            languages=segment.languages_of(rows),
         )
         if progress is not None:
             progress(len(kept))

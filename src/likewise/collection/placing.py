@@ -27,7 +27,7 @@ def place_again(
     `known` numbers the terms of the collection, below `n_terms`.
     """
     lexicon = Lexicon(analyzer, known, n_terms, exact=False)
-    counted = lexicon.count(cut_documents(documents))
+    counted = lexicon.count(cut_documents(documents, analyzer)[0])
     uses, positions, widths = counted.occurrences, counted.positions, counted.widths
     stream, ends = encode(counted.terms.bounds, uses, positions, widths)
     weight = analyzer.analysis.title_weight

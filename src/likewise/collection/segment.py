@@ -13,6 +13,7 @@ from likewise.collection.cards import Cards
 from likewise.collection.documents import Documents
 from likewise.collection.fields import Fields
 from likewise.collection.files import REMEDY, Seal, check_content, check_size
+from likewise.collection.languages import Languages, read_languages
 from likewise.collection.manifest import SegmentEntry
 from likewise.collection.pack import Pack
 from likewise.collection.positions import Placed
@@ -170,7 +171,19 @@ class Segment:
         """The metadata."""
         return Fields(self.packs[0], self.n_docs)
 
+    @cached_property
+    def languages(self) -> Languages | None:
+        """The languages of its documents; None where all are in the collection's."""
+        return read_languages(self.packs[0], self.n_docs)
+
     # What is asked of it
+
+    def languages_of(self, rows: Ints) -> list[str] | None:
+        """Name the languages of some documents; None where all are in the collection's."""
+        if self.languages is None:
+            return None
+        names, codes = self.languages
+        return [names[code] for code in codes[rows].tolist()]
 
     def find_terms(self, keys: Strings, out: Ints | None = None) -> Ints:
         """Look up terms that this segment was the first to use: their numbers, else -1.

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Hashable, Iterator, Sequence
 from functools import cached_property
 from pathlib import Path
@@ -13,6 +14,7 @@ from likewise.collection.build import content
 from likewise.collection.cards import Card
 from likewise.collection.files import REMEDY
 from likewise.collection.generations import Lease, take_lease
+from likewise.collection.languages import count_languages
 from likewise.collection.layout import DATA
 from likewise.collection.manifest import Artifact, Manifest
 from likewise.collection.pack import Pack, PackEntry
@@ -26,7 +28,7 @@ from likewise.compiled import Bools, Ids, Ints
 from likewise.errors import DamagedError, UnknownDocument, WrongType
 from likewise.forking import Lock
 from likewise.records import Document
-from likewise.text.analysis import Analyzer, encode
+from likewise.text.analysis import Analyzer, encode, make_analyzer
 from likewise.text.table import Strings
 
 Value = TypeVar("Value")
@@ -119,7 +121,21 @@ class Snapshot:
     @cached_property
     def analyzer(self) -> Analyzer:
         """The analysis that every query goes through."""
-        return Analyzer(self.analysis)
+        return make_analyzer(self.analysis)
+
+    @property
+    def languages(self) -> tuple[str, ...]:
+        """The languages of its documents, the most frequent first."""
+        return (
+            tuple(self.language_counts()) if self.analysis.languages else (self.analysis.language,)
+        )
+
+    def language_counts(self) -> dict[str, int]:
+        """Count the documents in each language, the most frequent first."""
+        counts: Counter[str] = Counter()
+        for segment in self.segments:
+            counts.update(count_languages(segment.languages, segment.live, self.analysis.language))
+        return dict(sorted(counts.items(), key=lambda item: (-item[1], item[0])))
 
     @property
     def n_slots(self) -> int:

@@ -39,6 +39,7 @@ def describe(s: Snapshot, drift: Sequence[Drift]) -> dict[str, Any]:
         "bytes": s.n_bytes,
         "bytes_by_kind": _bytes_by_kind(s),
         "derived": [row._asdict() for row in listed(s)],
+        "languages": s.language_counts(),
         "fields": {name: _describe_field(s, name) for name in s.field_types},
         "models": by_role["like"],
         "kernels": by_role["smooth"],

@@ -135,11 +135,13 @@ class Pipeline:
         An answer is read only for parts of its score that neither the titles nor those before have.
         """
         from likewise.models.surface_forms import readable_terms, surface_words
+        from likewise.retrieve.compounds import part_of
 
         s = self.snapshot
         # What was typed stays as it was typed.
         words = surface_words([answer.title for answer in answers], s.analyzer)
-        words |= surface_words([text], s.analyzer)
+        typed = surface_words([text], s.analyzer)
+        words |= typed
         missing = {term for term in terms if term not in words}
         texts, left = list[str](), set(missing)
         for doc, answer in zip(docs.tolist(), answers, strict=True):
@@ -150,7 +152,11 @@ class Pipeline:
             left.difference_update(part.name for part in parts if part.kind == "word")
             if len(left) < n_left:
                 texts.append(s.document(doc).text)
-        return readable_terms(s, missing, texts) | words if missing else words
+        words = readable_terms(s, missing, texts) | words if missing else words
+        for term in terms:
+            if term not in typed and (part := part_of(term, typed, s)):
+                words[term] = f"{words.get(term, term)} (has {typed[part]})"
+        return words
 
     @property
     def name(self) -> str:

@@ -182,7 +182,7 @@ def _build(
         terms, types, builder = StringTable(), builder.types, None
         _write_plan(job, old, segments, types)
 
-    batches: Iterator[PreparedBatch] = prepare(old.documents(n_taken), resources)
+    batches: Iterator[PreparedBatch] = prepare(old.documents(n_taken), resources, lexicon.analyzer)
     try:
         for batch in batches:
             if builder is not None and builder.is_full(lexicon.terms.strings):

@@ -26,24 +26,27 @@ from likewise.compiled import Bools, Ints
 from likewise.errors import UsageError
 from likewise.records import Condition, Value
 from likewise.text.analysis import encode
+from likewise.text.languages import read_language
 from likewise.text.table import Strings
 
 Matcher = Callable[[Segment], Bools]
 
-_BUILT_IN = ("id", "title")
+_BUILT_IN = ("id", "title", "language")
 _LONG_EXAMPLE = 40
 
 
 def matcher_of(condition: Condition, snapshot: Snapshot) -> Matcher:
     """Give what marks the documents of a segment that meet a condition; raise if it makes no sense.
 
-    `id` and `title` are fields of every document, unless its metadata has some of that name.
+    `id`, `title` and `language` are fields of every document, unless metadata has one so called.
     """
     name = _find_field(condition.field, snapshot)
     if name in snapshot.field_types:
         kind = snapshot.field_types[name]
         asked = _Asked(name, kind, condition, snapshot)
         matchers = [asked.matcher(value) for value in condition.values]
+    elif name == "language":
+        matchers = [_language_matcher(condition, value, snapshot) for value in condition.values]
     else:
         _check_text(condition, name, snapshot)
         build = _id_matcher if name == "id" else _title_matcher
@@ -239,6 +242,23 @@ def _title_matcher(operator: str, value: Value) -> Matcher:
             titles.append(title.encode())
         found = _matching(Strings.of(titles), operator, value)
         return _marked(segment.n_docs, [docs[i] for i in found])
+
+    return match
+
+
+def _language_matcher(condition: Condition, value: Value, snapshot: Snapshot) -> Matcher:
+    """Compare the language that a document was found to be in, given by name or code."""
+    if condition.operator not in ("=", "!="):
+        raise UsageError(
+            f"filter {condition}: a language is compared by = and !=, such as language=fr"
+        )
+    any_at_all = value == Value("", prefix=True)
+    wanted = "" if any_at_all else read_language(value.text)
+
+    def match(segment: Segment) -> Bools:
+        main = (snapshot.analysis.language,), np.zeros(segment.n_docs, np.uint8)
+        names, codes = segment.languages or main
+        return np.array([any_at_all or name == wanted for name in names], np.bool_)[codes]
 
     return match
 

@@ -27,7 +27,7 @@ from likewise.terms.matching import (
     split_all,
     split_exactly,
 )
-from likewise.text.analysis import Analysis, Analyzer, encode
+from likewise.text.analysis import Analysis, Analyzer, encode, make_analyzer
 
 TERMS, WORDS, EXACT = "terms", "words", "exact"
 SENTENCE, DOCUMENT = "sentence", "document"
@@ -174,7 +174,7 @@ class Nodes:
     def _make_matcher(self, snapshot: Snapshot) -> Matcher:
         # An analyzer of its own: several threads come to its stemmer one after the other.
         if self.kind == TERMS:
-            analyzer = Analyzer(snapshot.analysis)
+            analyzer = make_analyzer(snapshot.analysis)
             return match_terms(analyzer, map(snapshot.terms, _pieces(self.numbers)))
         analyzer = Analyzer(_all_words(snapshot.analysis))
         exact = self.kind == EXACT

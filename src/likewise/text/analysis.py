@@ -7,18 +7,22 @@ import unicodedata
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import lru_cache
-from itertools import accumulate
+from functools import cache, lru_cache
+from itertools import accumulate, pairwise
 from typing import Any, NamedTuple
 
 from likewise.errors import UsageError
-from likewise.text.chunks import cut
+from likewise.text.chunks import Chunks, cut
 from likewise.text.folding import fold
-from likewise.text.stops import stop_words
+from likewise.text.languages import AUTO, MIXED, NONE, known_language, read_language
+from likewise.text.stops import has_stop_words, stop_words
 
 _CACHE_LIMIT = 100_000
 # Scripts that put no space between words are indexed by pairs of characters.
 _UNSPACED = (
+    (0x0E00, 0x0EFF),
+    (0x1000, 0x109F),
+    (0x1780, 0x17FF),
     (0x3040, 0x30FF),
     (0x3400, 0x4DBF),
     (0x4E00, 0x9FFF),
@@ -27,22 +31,28 @@ _UNSPACED = (
 )
 
 
+_OUTSIDE, _INSIDE, _IN_PAIRS, _INVISIBLE = range(4)
+
+
 @dataclass(frozen=True)
 class Analysis:
     """How text becomes terms; stored with the collection and used for every query.
 
-    `stemmer` and `stop` follow the language unless named ("none" for neither); `stop_list`
-    replaces the language's list. Lengths are in characters, before stemming; a Chinese or
-    Japanese character is never too short. A word of a title counts `title_weight` times: that
-    raised the AP of BM25 on each of three collections with titles (.308 to .320, .225 to .229,
-    .358 to .371). With `fold` terms lose their accents after stemming, and with `positions` it is
-    stored where in a document each stands. The last four
-    leave terms out of search and models by their document frequency (`max_df` is a share of
-    the documents) and total frequency (0: no upper limit); they are looked at anew whenever
-    the collection changes.
+    `language` is a name or an ISO 639 code; "auto" is decided by the documents when a collection is
+    made, and English by itself, and so is "mixed", in which each document has its own. `languages`
+    are then those that were met, the most frequent first. `stemmer` and `stop` follow the language
+    unless named ("none" for neither); `stop_list` replaces the language's list. Lengths are in
+    characters, before stemming; a Chinese or Japanese character is never too short. A word of a
+    title counts `title_weight` times: that raised the AP of BM25 on each of three collections with
+    titles (.308 to .320, .225 to .229, .358 to .371). With `fold` terms lose their accents after
+    stemming, and with `positions` it is stored where in a document each stands. The last four leave
+    terms out of search and models by their document frequency (`max_df` is a share of the
+    documents) and total frequency (0: no upper limit); they are looked at anew whenever the
+    collection changes.
     """
 
-    language: str = "english"
+    language: str = AUTO
+    languages: tuple[str, ...] = ()
     stemmer: str = ""
     stop: str = ""
     stop_list: tuple[str, ...] = ()
@@ -58,12 +68,19 @@ class Analysis:
     max_count: int = 0
 
     def __post_init__(self) -> None:
+        # A stemmer can be named for a language that is not known.
+        if known_language(self.language) or not self.stemmer:
+            object.__setattr__(self, "language", read_language(self.language))
         _check(self)
 
     @property
     def stemmer_name(self) -> str:
         """The Snowball algorithm in use: Porter's for English, as in the published systems."""
-        return self.stemmer or ("porter" if self.language == "english" else self.language)
+        if self.stemmer:
+            return self.stemmer
+        if self.language in ("english", AUTO, MIXED):
+            return "porter"
+        return self.language if self.language in languages() else NONE
 
     @property
     def filters_terms(self) -> bool:
@@ -72,7 +89,8 @@ class Analysis:
 
     def to_json(self) -> dict[str, Any]:
         """Give the configuration as plain values."""
-        return dataclasses.asdict(self) | {"stop_list": list(self.stop_list)}
+        lists = {"languages": list(self.languages), "stop_list": list(self.stop_list)}
+        return dataclasses.asdict(self) | lists
 
     @classmethod
     def from_json(cls, values: Mapping[str, Any]) -> Analysis:
@@ -80,9 +98,11 @@ class Analysis:
         known = {field.name for field in dataclasses.fields(cls)}
         before = {"title_weight": 1, "fold": False, "positions": False}
         kept = before | {k: v for k, v in values.items() if k in known}
-        return cls(**kept | {"stop_list": tuple(values.get("stop_list", ()))})
+        lists = {name: tuple(values.get(name, ())) for name in ("languages", "stop_list")}
+        return cls(**kept | lists)
 
 
+@cache
 def languages() -> list[str]:
     """List the languages that have a stemmer."""
     import Stemmer
@@ -93,15 +113,6 @@ def languages() -> list[str]:
 def _check(analysis: Analysis) -> None:
     import Stemmer
 
-    if (
-        analysis.language != "none"
-        and analysis.language not in languages()
-        and not analysis.stemmer
-    ):
-        raise UsageError(
-            f"no stemmer for language {analysis.language!r}: there is one for "
-            f"{', '.join(languages())}; or name a stemmer ('none' for no stemming)"
-        )
     if analysis.stemmer not in ("", "none", *Stemmer.algorithms()):
         raise UsageError(
             f"unknown stemmer {analysis.stemmer!r}: it is none or one of "
@@ -185,6 +196,14 @@ class Analyzer:
             for word in distinct.exact[ends[token] - distinct.exact_sizes[token] : ends[token]]
         ]
 
+    def languages_of(self, texts: Sequence[bytes]) -> list[str] | None:
+        """Give the language of each document; None where all are in the collection's."""
+        return None
+
+    def marked(self, chunks: Chunks, languages: Sequence[str]) -> Chunks:
+        """Give the chunks of texts with the language of each, where they are in several."""
+        return chunks
+
     def counts(self, text: str) -> dict[str, int]:
         """Count the terms of a text."""
         return dict(Counter(self.terms(text)))
@@ -266,6 +285,15 @@ class Analyzer:
         return len(word) >= analysis.min_length or is_unspaced(ord(word[0]))
 
 
+def make_analyzer(analysis: Analysis) -> Analyzer:
+    """Give the analyzer of a collection, in one language or several."""
+    if not analysis.languages:
+        return Analyzer(analysis)
+    from likewise.text.mixed import MixedAnalyzer
+
+    return MixedAnalyzer(analysis)
+
+
 def encode(text: str) -> bytes:
     """Encode text as UTF-8; what cannot be (lone surrogates) becomes a question mark."""
     return text.encode("utf-8", "replace")
@@ -275,45 +303,59 @@ def split_words(text: str) -> list[str]:
     """Split text into words by Unicode: compatibility forms unified, case folded.
 
     A word is a run of letters, digits and marks, in which invisible characters (joiners, soft
-    hyphens) do not count; Chinese and Japanese runs give their pairs of characters.
+    hyphens) do not count; runs of scripts without spaces (Chinese, Japanese, Thai, …) give their
+    pairs of characters, each with its marks.
     """
     words: list[str] = []
     word = ""
-    unspaced = False
+    before = _OUTSIDE
     for char in unicodedata.normalize("NFKC", text).casefold() + " ":
-        category = unicodedata.category(char)
-        if category == "Cf":
+        kind = _kind(char)
+        if kind == _INVISIBLE:
             continue
-        inside = char.isalnum() or category[0] == "M"
-        pairs = inside and is_unspaced(ord(char))
-        if word and (not inside or pairs != unspaced):
-            words.extend(_pairs(word) if unspaced else [word])
+        if word and kind != before:
+            words.extend(_pairs(word) if before == _IN_PAIRS else [word])
             word = ""
-        if inside:
+        if kind != _OUTSIDE:
             word += char
-            unspaced = pairs
+        before = kind
     return words
+
+
+@lru_cache(maxsize=1 << 15)
+def _kind(char: str) -> int:
+    """Tell whether a character is inside a word, and of which kind."""
+    category = unicodedata.category(char)
+    if category == "Cf":
+        return _INVISIBLE
+    if not (char.isalnum() or category[0] == "M"):
+        return _OUTSIDE
+    return _IN_PAIRS if is_unspaced(ord(char)) else _INSIDE
 
 
 def is_unspaced(code: int) -> bool:
     """Tell whether a character is of a script that puts no spaces between words."""
-    return code >= 0x3040 and any(first <= code <= last for first, last in _UNSPACED)
+    return code >= 0x0E00 and any(first <= code <= last for first, last in _UNSPACED)
 
 
 def _pairs(run: str) -> list[str]:
-    return [run[i : i + 2] for i in range(len(run) - 1)] or [run]
+    characters: list[str] = []
+    for char in run:
+        if characters and unicodedata.category(char)[0] == "M":
+            characters[-1] += char
+        else:
+            characters.append(char)
+    return [a + b for a, b in pairwise(characters)] or characters
 
 
 @lru_cache(maxsize=16)
 def _stop_set(analysis: Analysis) -> frozenset[str]:
-    import stop_words as package
-
     if analysis.stop_list:
         entries: Iterable[str] = analysis.stop_list
     elif analysis.stop:
         entries = () if analysis.stop == "none" else stop_words(analysis.stop)
     else:
-        known = analysis.language in package.AVAILABLE_LANGUAGES
-        entries = stop_words(analysis.language) if known else ()
+        language = "english" if analysis.language in (AUTO, MIXED) else analysis.language
+        entries = stop_words(language) if has_stop_words(language) else ()
     # In the pieces that tokens come in: "don't" is don and t.
     return frozenset(word for entry in entries for word in split_words(entry))

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+from functools import cache
+
 from likewise.errors import UsageError
+from likewise.text.languages import known_language
 
 # Function words only: the English list of the stop-words package drops content words such as
 # "system" and "computer".
@@ -19,13 +22,29 @@ with won would wouldn you your yours yourself yourselves
 """
 
 
+def has_stop_words(language: str) -> bool:
+    """Tell whether there is a stop list of a language."""
+    return language == "english" or language in _packaged()
+
+
 def stop_words(language: str) -> frozenset[str]:
     """Give the stop list of a language, as it is written ("don't")."""
-    if language == "english":
+    found = known_language(language)
+    name = found.name if found else language
+    if name == "english":
         return frozenset(_ENGLISH.split())
+    if name not in _packaged():
+        known = ", ".join(sorted(_packaged()))
+        raise UsageError(f"no stop list for {language!r}: there is one for {known}, or 'none'")
     import stop_words as package
 
-    if language not in package.AVAILABLE_LANGUAGES:
-        known = ", ".join(sorted(package.AVAILABLE_LANGUAGES))
-        raise UsageError(f"no stop list for {language!r}: there is one for {known}, or 'none'")
-    return frozenset(package.get_stop_words(language))
+    return frozenset(package.get_stop_words(_packaged()[name]))
+
+
+@cache
+def _packaged() -> dict[str, str]:
+    """Give what the package calls the languages that it has a list of, by our names."""
+    import stop_words as package
+
+    found = ((known_language(name), name) for name in package.AVAILABLE_LANGUAGES)
+    return {language.name: name for language, name in found if language}

@@ -23,9 +23,11 @@ from likewise.app.options import (
 )
 from likewise.app.progress import OutOf, Progress
 from likewise.errors import SourceError, UsageError
+from likewise.text.languages import title_of
 
 if TYPE_CHECKING:
     from likewise.collection.adding import Added
+    from likewise.collection.deciding import Deciding
     from likewise.sources import Source
     from likewise.text.analysis import Analysis
 
@@ -167,7 +169,12 @@ def _add_types(parser: argparse.ArgumentParser) -> None:
 
 def _add_analysis(parser: argparse.ArgumentParser) -> None:
     group = parser.add_argument_group("analysis (kept with the collection, used for every query)")
-    group.add_argument("--language", default="english", metavar="NAME", help="default: english")
+    group.add_argument(
+        "--language",
+        default="auto",
+        metavar="NAME",
+        help="a name or ISO 639 code, none, or mixed: detected for each document (default: auto)",
+    )
     group.add_argument(
         "--stemmer",
         default="",
@@ -245,7 +252,32 @@ def _index(options: argparse.Namespace) -> None:
                 threads=options.threads,
                 progress=_advance(progress),
             )
+    if added.languages is not None and not options.quiet:
+        for line in _said_of_language(added.languages):
+            print(line, file=sys.stderr)
     _report(options, options.to, added, reading)
+
+
+def _said_of_language(deciding: Deciding) -> list[str]:
+    """Say which language was detected, and what speaks against it."""
+    found, later = deciding.decision, deciding.later
+    if not found.n_docs:
+        return []
+    if not found.n_certain:
+        return ["language: English, as too little text tells another (--language names one)"]
+    of_sample = f"{100 * found.share:.0f}% of a sample of {found.n_docs:,}"
+    said = f"language: {title_of(found.language)} ({of_sample})"
+    if found.mixed:
+        others = ", ".join(map(title_of, found.others[:4])) + ", …" * (len(found.others) > 4)
+        return [f"{said}, and others ({others}): each document is analysed in its own"]
+    elsewhere = later.language if later.language != found.language else "".join(later.others[:1])
+    if later.mixed or (later.n_certain and later.language != found.language):
+        return [
+            said,
+            f"likewise: later documents are in other languages ({title_of(elsewhere)}, …): index "
+            "again with --language mixed",
+        ]
+    return [said]
 
 
 def _advance(progress: Progress) -> Callable[[object], None]:
@@ -426,6 +458,8 @@ def _report(options: argparse.Namespace, folder: Path, added: Added, reading: _R
         "terms": now.n_terms,
         "tokens": now.n_tokens,
         "bytes": now.n_bytes,
+        "language": now.analysis.language,
+        "languages": now.language_counts(),
     }
     if options.json:
         print_json(values)

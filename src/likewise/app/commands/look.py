@@ -14,6 +14,7 @@ from likewise.app.options import (
     human_size,
     print_json,
 )
+from likewise.text.languages import title_of
 
 if TYPE_CHECKING:
     from likewise.engine.collection import Collection
@@ -62,6 +63,7 @@ def _info(options: argparse.Namespace) -> None:
         ("terms", f"{info['terms']:,}"),
         ("tokens", f"{info['tokens']:,} ({info['average_length']:,.1f} a document)"),
         ("on disk", f"{human_size(info['bytes'])} in {segments}"),
+        *_languages(info["languages"]),
         *_fields(info["fields"]),
         ("models", _named(info["models"], info["defaults"].get("like", ""))),
         ("kernels", _named(info["kernels"], info["defaults"].get("smooth", ""))),
@@ -98,6 +100,15 @@ def _fields(fields: dict[str, Any]) -> list[tuple[str, str]]:
     return [("" if i else "fields", row) for i, row in enumerate(rows or [""])]
 
 
+def _languages(counts: dict[str, int]) -> list[tuple[str, str]]:
+    """Give the shares of languages, where there are several."""
+    if len(counts) < 2:
+        return []
+    total = sum(counts.values())
+    shown = [f"{title_of(name)} {100 * n / total:.1f}%" for name, n in counts.items()]
+    return [("languages", ", ".join(shown[:8]) + (f", … ({len(shown)})" if len(shown) > 8 else ""))]
+
+
 def _named(names: list[str], default: str) -> str:
     """List models, with the one that answers where none is named."""
     if len(names) < 2:
@@ -125,7 +136,8 @@ def _analysis(collection: Collection) -> str:
     from likewise.text.analysis import Analysis
 
     analysis, plain = collection.snapshot.analysis, Analysis()
-    parts = [f"language {analysis.language}", f"stemmer {analysis.stemmer_name}"]
+    language = f"mixed, mainly {analysis.language}" if analysis.languages else analysis.language
+    parts = [f"language {language}", f"stemmer {analysis.stemmer_name}"]
     for name in (
         "stop",
         "numbers",

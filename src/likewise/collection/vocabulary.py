@@ -1,0 +1,132 @@
+"""Which terms of a collection hold this text, or are written nearly like this one?
+
+Terms stand in the order in which they came, so each question is one pass over their bytes.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from likewise.collection.snapshot import Snapshot
+from likewise.compiled import Bytes, Ids, Int, Ints, Offsets, kernel
+from likewise.text.analysis import encode
+
+_LONGEST = 64
+
+
+def terms_with(snapshot: Snapshot, text: str, *, prefix: bool = False) -> Ints:
+    """Give the numbers of the terms that hold a text, or that begin with it, ascending."""
+    key = np.frombuffer(encode(text), np.uint8).copy()
+    found = [np.empty(0, np.int64)]
+    for segment in snapshot.segments if len(key) else ():
+        found.append(_find_with(*segment.terms, key, prefix) + segment.entry.first_term)
+    return np.concatenate(found)
+
+
+def terms_near(snapshot: Snapshot, term: str, *, edits: int = 2) -> tuple[Ints, Ints]:
+    """Give the numbers of the terms that at most so many edits make of this one, and how many.
+
+    An edit puts in, leaves out or changes a character, or swaps two neighbours.
+    """
+    key = np.array([ord(char) for char in term[: _LONGEST + 1]], np.int32)
+    numbers, distances = [np.empty(0, np.int64)], [np.empty(0, np.int64)]
+    for segment in snapshot.segments if 0 < len(key) <= _LONGEST else ():
+        found, far = _find_near(*segment.terms, key, edits)
+        numbers.append(found + segment.entry.first_term)
+        distances.append(far)
+    return np.concatenate(numbers), np.concatenate(distances)
+
+
+@kernel
+def _find_with(arena: Bytes, offsets: Offsets, key: Bytes, prefix: bool) -> Ints:
+    """Find the strings that hold a key, or begin with it.
+
+    Equals `[i for i, s in enumerate(strings) if (s.startswith(key) if prefix else key in s)]`.
+    """
+    out = np.empty(len(offsets) - 1, np.int64)
+    n = 0
+    size = len(key)
+    for i in range(len(offsets) - 1):
+        first = np.int64(offsets[i])
+        last = np.int64(offsets[i + 1]) - size
+        if prefix:
+            last = min(first, last)
+        for at in range(first, last + 1):
+            j = 0
+            while j < size and arena[at + j] == key[j]:
+                j += 1
+            if j == size:
+                out[n] = i
+                n += 1
+                break
+    return out[:n].copy()
+
+
+@kernel
+def _find_near(arena: Bytes, offsets: Offsets, key: Ids, most: Int) -> tuple[Ints, Ints]:
+    """Find the strings within so many edits of a key, given as its characters.
+
+    Equals the strings whose optimal string alignment distance (insertions, deletions,
+    substitutions and swaps of neighbours, no part edited twice) is at most `most`.
+    """
+    found = np.empty(len(offsets) - 1, np.int64)
+    far = np.empty(len(offsets) - 1, np.int64)
+    n = 0
+    word = np.empty(_LONGEST, np.int32)
+    rows = np.empty((3, len(key) + 1), np.int64)
+    for i in range(len(offsets) - 1):
+        first, stop = np.int64(offsets[i]), np.int64(offsets[i + 1])
+        # A character takes up to four bytes.
+        if stop - first < len(key) - most or stop - first > 4 * (len(key) + most):
+            continue
+        size = _decode(arena, first, stop, word)
+        if size < 0 or abs(size - len(key)) > most:
+            continue
+        distance = _distance(key, word[:size], rows, most)
+        if distance <= most:
+            found[n] = i
+            far[n] = distance
+            n += 1
+    return found[:n].copy(), far[:n].copy()
+
+
+@kernel
+def _decode(arena: Bytes, at: Int, stop: Int, out: Ids) -> Int:
+    """Decode UTF-8 into characters and give their number; -1 where they are too many."""
+    n = 0
+    while at < stop:
+        if n == len(out):
+            return -1
+        byte = np.int32(arena[at])
+        more = 0 if byte < 128 else 1 if byte < 0xE0 else 2 if byte < 0xF0 else 3
+        code = byte if more == 0 else byte & (0x3F >> more)
+        for j in range(1, more + 1):
+            if at + j < stop:
+                code = code << 6 | (np.int32(arena[at + j]) & 0x3F)
+        out[n] = code
+        n += 1
+        at += more + 1
+    return n
+
+
+@kernel
+def _distance(a: Ids, b: Ids, rows: Ints, most: Int) -> Int:
+    """Count the edits between two words, or `most + 1` where they are more."""
+    for j in range(len(a) + 1):
+        rows[0, j] = j
+    for i in range(1, len(b) + 1):
+        above, row, two_above = (i - 1) % 3, i % 3, (i - 2) % 3
+        rows[row, 0] = i
+        least = i
+        for j in range(1, len(a) + 1):
+            same = a[j - 1] == b[i - 1]
+            value = rows[above, j - 1] + (0 if same else 1)
+            value = min(value, rows[above, j] + 1, rows[row, j - 1] + 1)
+            if i > 1 and j > 1 and a[j - 1] == b[i - 2] and a[j - 2] == b[i - 1]:
+                value = min(value, rows[two_above, j - 2] + 1)
+            rows[row, j] = value
+            least = min(least, value)
+        if least > most:
+            return most + 1
+    found: Int = rows[len(b) % 3, len(a)]
+    return min(found, most + 1)
