@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 from collections import Counter
+from itertools import pairwise
 
 import numpy as np
 
 from likewise.collection.build import content
 from likewise.collection.cards import LEAD
 from likewise.collection.manifest import manifest_path, parse_manifest, read_pointer
+from likewise.collection.positions import GAP
+from likewise.collection.words import FIELDS
 from likewise.records import Document
-from likewise.text.analysis import Analysis, Analyzer
+from likewise.text.analysis import Analysis, Analyzer, encode, split_words
+from likewise.text.chunks import cut
 
 WORDS = [
     "alpha",
@@ -22,6 +26,8 @@ WORDS = [
     "jumped",
     "中文字",
     "café",
+    "cafe",
+    "C++",
     "the",
     "of",
     "x1",
@@ -44,8 +50,8 @@ def made(rng, doc_id):
     return Document(doc_id, title, rng.choice([" ", ". ", "\n\n"]).join(words), fields)
 
 
-def expected(documents, analysis=Analysis()):
-    """The state of a collection of these documents."""
+def expected(documents, analysis=Analysis(), *, fields=True):
+    """The state of a collection of these documents, with fields of words or without."""
     analyzer = Analyzer(analysis)
     counts = {}
     for d in documents:
@@ -65,6 +71,9 @@ def expected(documents, analysis=Analysis()):
         "doc_freqs": dict(doc_freqs),
         "term_freqs": dict(term_freqs),
         "texts": [content(d) for d in documents],
+        "title": [Counter(analyzer.terms(d.title)) for d in documents] if fields else None,
+        "exact": [Counter(analyzer.exact(content(d))) for d in documents] if fields else None,
+        "positions": [positions_of(d, analyzer) for d in documents],
         "cards": [(d.title, "" if d.title else d.text[:LEAD], d.fields) for d in documents],
         "having": {
             (field, value): [d.id for d in documents if has(d.fields.get(field), value)]
@@ -72,6 +81,25 @@ def expected(documents, analysis=Analysis()):
             for value in values
         },
     }
+
+
+def positions_of(document, analyzer):
+    """The positions of each term of a document."""
+    placed = analyzer.placed(document.title)
+    words = [word for chunk in chunks_of(document.title) for word in chunk]
+    first = len(words) + GAP if words else 0
+    placed += [(term, first + place) for term, place in analyzer.placed(document.text)]
+    found = {}
+    for term, place in placed:
+        found.setdefault(term, []).append(place)
+    return found
+
+
+def chunks_of(text):
+    """The words of each chunk of a text."""
+    chunks = cut([encode(text)])
+    spelt = [chunks.distinct.at(token).decode("utf-8", "replace") for token in chunks.tokens]
+    return [split_words(chunk) for chunk in spelt]
 
 
 def has(value, asked):
@@ -97,6 +125,10 @@ def state(snapshot):
     numbers = [number if name else -1 for number, name in enumerate(names)]
     assert snapshot.find_terms(names).tolist() == numbers
     assert all(names[number] for number in np.flatnonzero(doc_freqs))
+    for field in FIELDS:
+        assert all(
+            names[number] for number in np.flatnonzero(snapshot.frequencies(every, field)[0])
+        )
     bounds, terms, counts = snapshot.term_counts(docs)
     per_doc = []
     for a, b in zip(bounds[:-1].tolist(), bounds[1:].tolist(), strict=True):
@@ -118,6 +150,9 @@ def state(snapshot):
         "doc_freqs": {n: df for n, df in zip(names, doc_freqs.tolist(), strict=True) if df},
         "term_freqs": {n: tf for n, tf in zip(names, term_freqs.tolist(), strict=True) if tf},
         "texts": ["".join(snapshot.sentences(doc)) for doc in docs.tolist()],
+        "title": fields_of(snapshot, "title.", names, docs),
+        "exact": fields_of(snapshot, "exact.", names, docs),
+        "positions": stored_positions(snapshot, names, docs, terms),
         "cards": [(card.title, card.lead, card.fields) for card in snapshot.cards(docs)],
         "having": {
             (field, value): having(snapshot, field, value)
@@ -128,6 +163,45 @@ def state(snapshot):
     assert {term: n for term, n in postings.items() if n} == found["term_freqs"]
     assert found["documents"] == [snapshot.document(doc) for doc in docs.tolist()]
     return found
+
+
+def fields_of(snapshot, field, names, docs):
+    """The words of each document in a field, its statistics checked; None where it is not there."""
+    if not snapshot.has_field(field):
+        return None
+    bounds, terms, counts = snapshot.term_counts(docs, field)
+    found = [
+        Counter(dict(zip([names[t] for t in terms[a:b]], counts[a:b].tolist(), strict=True)))
+        for a, b in pairwise(bounds.tolist())
+    ]
+    total, docs_of = sum(found, Counter()), Counter(word for one in found for word in one)
+    lengths = [one.total() for one in found]
+    assert snapshot.lengths(docs, field).tolist() == lengths
+    assert snapshot.average_length_of(field) == (sum(lengths) / len(docs) if len(docs) else 0)
+    doc_freqs, term_freqs = snapshot.frequencies(np.arange(len(names)), field)
+    assert {n: f for n, f in zip(names, doc_freqs.tolist(), strict=True) if f} == dict(docs_of)
+    assert {n: f for n, f in zip(names, term_freqs.tolist(), strict=True) if f} == dict(total)
+    postings = Counter()
+    for segment in snapshot.segments:
+        for term, pairs in read_postings(segment.words(field).postings).items():
+            postings[names[term]] += sum(count for doc, count in pairs if segment.live[doc])
+    assert +postings == total
+    return found
+
+
+def stored_positions(snapshot, names, docs, terms):
+    """The positions of each document's terms, asked for all documents at once."""
+    asked = np.unique(terms).astype(np.int64)
+    again = asked[:3]
+    found = snapshot.positions(docs, np.concatenate([asked, again, [-1]]))
+    spans = found.bounds.tolist()
+    out, width = [], len(asked) + len(again) + 1
+    for row in range(len(docs)):
+        mine = spans[row * width : (row + 1) * width + 1]
+        places = [found.values[a:b].tolist() for a, b in pairwise(mine)]
+        assert places[len(asked) :] == [*places[: len(again)], []]
+        out.append({names[t]: p for t, p in zip(asked.tolist(), places, strict=False) if p})
+    return out
 
 
 def having(snapshot, field, value):

@@ -13,7 +13,9 @@ from likewise.collection import merge, pack
 from likewise.collection.build import LEAST_MEMORY, Resources, SegmentBuilder, content, prepare
 from likewise.collection.creating import build, create
 from likewise.collection.job import Job
+from likewise.collection.positions import PositionsWriter
 from likewise.collection.snapshot import open_snapshot
+from likewise.collection.words import WordsWriter
 from likewise.collection.writer import Writer
 from likewise.errors import DuplicateId, StorageError, UsageError
 from likewise.records import Document
@@ -184,16 +186,17 @@ def test_a_source_that_fails_leaves_nothing(folder, threads):
 def test_a_document_that_is_too_large(folder, monkeypatch):
     build(folder, DOCUMENTS[:5])
     with Writer(folder) as writer:
-        real = SegmentBuilder._append
+        for kind, stream in ((WordsWriter, "_records"), (PositionsWriter, "_stream")):
+            real = kind.append
 
-        def large(self, *arguments):
-            self._records.size = (1 << 32) - 3
-            real(self, *arguments)
+            def large(self, *arguments, stream=stream, real=real):
+                getattr(self, stream).size = (1 << 32) - 3
+                real(self, *arguments)
 
-        monkeypatch.setattr(SegmentBuilder, "_append", large)
-        with pytest.raises(StorageError, match="records would pass 4 GB"):
-            writer.add(DOCUMENTS[5:7])
-    monkeypatch.undo()
+            monkeypatch.setattr(kind, "append", large)
+            with pytest.raises(StorageError, match=r"(records|positions) would pass 4 GB"):
+                writer.add(DOCUMENTS[5:7])
+            monkeypatch.undo()
     assert state(open_snapshot(folder)) == expected(DOCUMENTS[:5])
 
 

@@ -29,9 +29,14 @@ def test_deleted_documents_are_added_to_those_deleted_before(folder):
         entry = mark_deleted(segment, np.array([3]), job)
         assert (entry.deleted.n_docs, entry.deleted.n_tokens, entry.n_live) == (1, 300, 3)
         pack = Pack(job.path / entry.deleted.pack.file, entry.deleted.pack)
-        assert pack.names == ["docs", "terms", "doc-freqs", "term-freqs"]
+        names = ["terms", "doc-freqs", "term-freqs"]
+        assert pack.names == [
+            "docs",
+            *(f + name for f in ("", "title.", "exact.") for name in names),
+        ]
         assert pack["docs"].tolist() == [3]
         assert pack["term-freqs"].tolist() == [300]
+        assert pack["exact.terms"].tolist() == []
         places = {path.name: path for path in (*(folder / DATA).iterdir(), *job.path.iterdir())}
         segment = Segment(entry, places.__getitem__)
         later = mark_deleted(segment, np.array([0, 3]), job)
@@ -53,17 +58,18 @@ def test_statistics_are_those_of_the_live_documents(folder):
 def test_documents_that_were_deleted_before_are_not_decoded_again(folder, monkeypatch):
     documents = [Document(f"d{i}", text=f"apple w{i % 7} {'pear ' * i}") for i in range(30)]
     build(folder, documents)
-    monkeypatch.setattr("likewise.collection.deleted._DOCS_AT_ONCE", 4)
+    monkeypatch.setattr("likewise.collection.words._DOCS_AT_ONCE", 4)
     decoded, real = [], Records.counts
     with Writer(folder) as writer:
         monkeypatch.setattr(
             Records, "counts", lambda self, docs: decoded.append(docs.tolist()) or real(self, docs)
         )
         writer.delete([f"d{i}" for i in range(10)])
-        assert decoded == [[0, 1, 2, 3], [4, 5, 6, 7], [8, 9]]
+        # Once for each field of words.
+        assert decoded == 3 * [[0, 1, 2, 3], [4, 5, 6, 7], [8, 9]]
         decoded.clear()
         writer.delete(["d12"])
-        assert decoded == [[12]]
+        assert decoded == 3 * [[12]]
         monkeypatch.undo()
         left = [one for i, one in enumerate(documents) if i >= 10 and i != 12]
         assert state(open_snapshot(folder)) == expected(left)

@@ -1,7 +1,8 @@
 """Collections written by every version of the format so far are read, or told how to be.
 
 The folder `format-N` holds a collection as `write` made it when N was the newest format. It
-stays as it is; a new format adds a folder.
+stays as it is; a new format adds a folder. Of format 2 there is one of before there were fields of
+words and positions, and one with them.
 """
 
 from __future__ import annotations
@@ -36,8 +37,9 @@ from likewise.records import Document
 from likewise.text.analysis import Analysis
 
 HERE = Path(__file__).parent
-SAVED = HERE / f"format-{VERSION}"
-ANALYSIS = Analysis(language="german", stop_list=("und",), title_weight=1)
+PLAIN, SAVED = HERE / f"format-{VERSION}", HERE / f"format-{VERSION}-words"
+ANALYSIS = Analysis(language="german", stop_list=("und",), title_weight=2)
+OLD_ANALYSIS = replace(ANALYSIS, title_weight=1, fold=False, positions=False)
 DOCUMENTS = [
     Document("d1", "Häuser", "Die Häuser und die Straßen.", {"year": 1984, "tag": ["red", "blue"]}),
     Document("d/2", "", "Ein Haus. Noch eins!", {"year": 2.5}, "source.jsonl:2"),
@@ -57,23 +59,31 @@ def write(folder):
     (folder / "work").rmdir()
 
 
-def test_saved_collections_are_read():
-    snapshot = open_snapshot(SAVED)
-    assert snapshot.analysis == ANALYSIS
+of_saved = pytest.mark.parametrize(
+    ("saved", "analysis"), [(PLAIN, OLD_ANALYSIS), (SAVED, ANALYSIS)], ids=["plain", "words"]
+)
+
+
+@of_saved
+def test_saved_collections_are_read(saved, analysis):
+    snapshot = open_snapshot(saved)
+    assert snapshot.analysis == analysis
     assert len(snapshot.segments) == 2
     snapshot.check()
-    assert state(snapshot) == expected(DOCUMENTS, ANALYSIS)
+    assert state(snapshot) == expected(DOCUMENTS, analysis, fields=saved == SAVED)
     assert snapshot.terms(snapshot.find_terms(["haus"])) == ["haus"]
 
 
-def test_saved_collections_are_written_to(folder):
-    shutil.copytree(SAVED, folder)
-    more = Document("more", "", "Noch ein Haus")
+@of_saved
+def test_saved_collections_are_written_to(folder, saved, analysis):
+    shutil.copytree(saved, folder)
+    more = Document("more", "Ein Haus", "Noch ein Haus und über 'c++'")
     with Writer(folder) as writer:
         writer.add([more])
-        assert state(open_snapshot(folder)) == expected([*DOCUMENTS, more], ANALYSIS)
+        whole = expected([*DOCUMENTS, more], analysis, fields=saved == SAVED)
+        assert state(open_snapshot(folder)) == whole
         writer.merge()
-    assert state(open_snapshot(folder)) == expected([*DOCUMENTS, more], ANALYSIS)
+    assert state(open_snapshot(folder)) == whole
 
 
 @pytest.mark.parametrize("version", range(1, VERSION))
@@ -182,7 +192,7 @@ def test_a_damaged_manifest_of_format_1(folder, manifest):
 def arrays_of(folder):
     """The arrays of all packs, but for those that depend on how well zstd compresses."""
     for segment in open_snapshot(folder).segments:
-        for pack in [*segment.packs, *([segment._deleted_pack] if segment.entry.deleted else [])]:
+        for pack in segment.all_packs:
             yield "meta", "", pack.meta
             for name in pack.names:
                 kept = name not in ("cards", "cards.offsets", "documents.blocks")
@@ -210,9 +220,9 @@ def of_a_later_version(folder):
             longer.put("novel.values", np.arange(7))
             longer.put("novel.pairs", np.ones((3, 2), np.float32))
             longer.note(**pack.meta, novel={"version": 3})
-            positions = writer.job.new_pack("positions")
-            positions.put("positions", np.arange(9), np.uint8)
-            packs = (longer.close(), positions.close())
+            novel = writer.job.new_pack("novel")
+            novel.put("novel", np.arange(9), np.uint8)
+            packs = (longer.close(), novel.close())
             segments.append(replace(segment.entry, packs=packs))
         root = writer.job.new_pack("novelty")
         root.put("x", np.arange(5))
@@ -244,10 +254,10 @@ def rewrite(folder):
 
 
 def test_what_a_later_version_added_is_passed_over_and_kept(folder):
-    shutil.copytree(SAVED, folder)
+    shutil.copytree(PLAIN, folder)
     of_a_later_version(folder)
     snapshot = open_snapshot(folder)
-    assert state(snapshot) == expected(DOCUMENTS, ANALYSIS)
+    assert state(snapshot) == expected(DOCUMENTS, OLD_ANALYSIS, fields=False)
     snapshot.check()
     assert [artifact.id for artifact in snapshot.manifest.artifacts] == ["root", "part", "other"]
     snapshot.close()
@@ -256,7 +266,7 @@ def test_what_a_later_version_added_is_passed_over_and_kept(folder):
         writer.add([more])
         writer.delete(["d4"])
         kept = [*DOCUMENTS[:3], more]
-        assert state(writer.snapshot) == expected(kept, ANALYSIS)
+        assert state(writer.snapshot) == expected(kept, OLD_ANALYSIS, fields=False)
         # Files of kinds that nobody knows stay, as long as what they were derived from does.
         artifacts = writer.manifest.artifacts
         assert [one.id for one in artifacts] == ["root", "part", "other"]
@@ -267,7 +277,7 @@ def test_what_a_later_version_added_is_passed_over_and_kept(folder):
     assert not leftovers(folder)
     with Writer(folder) as writer:
         writer.merge()
-        assert state(writer.snapshot) == expected(kept, ANALYSIS)
+        assert state(writer.snapshot) == expected(kept, OLD_ANALYSIS, fields=False)
         assert [one.id for one in writer.manifest.artifacts] == ["root"]
     assert not leftovers(folder)
 

@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+from functools import partial
+
 import numpy as np
 import pytest
 from hypothesis import given
@@ -8,8 +10,9 @@ from hypothesis import strategies as st
 from likewise.collection.creating import build
 from likewise.collection.pack import BULK, Pack
 from likewise.collection.postings import BLOCK
-from likewise.collection.segment import Segment, count_terms, find_rows, term_rows
+from likewise.collection.segment import Segment
 from likewise.collection.snapshot import open_snapshot
+from likewise.collection.words import count_terms, find_rows, term_rows
 from likewise.collection.writer import Writer
 from likewise.errors import DamagedError
 from likewise.records import Document
@@ -77,17 +80,20 @@ def test_masks_go_to_the_end_of_the_block(segments):
 
 def alter(segment, array):
     """Change what is mapped, as if the file had been damaged."""
-    [pack] = segment.packs
-    values = pack.unchecked(array)
+    values = segment.pack_of(array).unchecked(array)
     values.reshape(-1).view(np.uint8)[-1] ^= 1
 
 
-ARRAYS = [
-    *("lengths", "records", "records.offsets", "ids", "ids.offsets", "ids.slots"),
-    *("terms", "terms.offsets", "terms.slots", "cards", "cards.offsets", "documents.blocks"),
+OF_WORDS = [
+    *("lengths", "records", "records.offsets"),
     *("postings.terms", "postings.heads", "postings.entries", "postings.docs"),
     *("postings.counts", "postings.impacts", "postings.large-at", "postings.large-counts"),
     *("bounds.entries", "bounds.starts", "bounds.counts", "bounds.lengths"),
+]
+ARRAYS = [
+    *(field + name for field in ("", "title.", "exact.") for name in OF_WORDS),
+    *("ids", "ids.offsets", "ids.slots", "terms", "terms.offsets", "terms.slots"),
+    *("cards", "cards.offsets", "documents.blocks"),
     *("fields.numbers", "fields.number-docs", "fields.texts", "fields.text-offsets"),
     *("fields.text-starts", "fields.text-docs"),
 ]
@@ -97,7 +103,8 @@ ARRAYS = [
 def full(folder):
     """A segment in which every array holds something."""
     documents = [
-        Document(f"{i}", f"title {i}", "word " * 300, {"n": i, "t": f"x{i}"}) for i in range(70)
+        Document(f"{i}", "title " * 300, "word " * 300 + "the " * 300, {"n": i, "t": f"x{i}"})
+        for i in range(70)
     ]
     build(folder, documents)
     [segment] = open_snapshot(folder).segments
@@ -113,16 +120,17 @@ def test_these_are_the_arrays_of_a_segment(full):
 def test_only_bulk_arrays_wait_for_a_check(full, array):
     alter(full, array)
     uses = {
-        "lengths": lambda: full.lengths,
-        "records": lambda: full.records,
         "ids": lambda: full.ids,
         "terms": lambda: full.terms,
         "cards": lambda: full.cards,
         "documents": lambda: full.documents,
-        "postings": lambda: full.postings,
-        "bounds": lambda: full.bounds,
         "fields": lambda: (full.fields.present("n"), full.fields.present("t")),
     }
+    for field in ("exact.", "title.", ""):
+        if array.startswith(field) and array.removeprefix(field) in OF_WORDS:
+            part = array.removeprefix(field).split(".")[0]
+            uses[array.split(".")[0]] = partial(getattr, full.words(field), part)
+            break
     use = uses[array.split(".")[0]]
     if array in BULK or array.endswith(".slots"):
         use()
@@ -140,7 +148,7 @@ def test_looking_up_checks_nothing(full, monkeypatch):
     assert full.find_docs(Strings.of([b"3", b"x"])).tolist() == [3, -1]
     assert full.find_terms(Strings.of([b"word", b"x"])).tolist() == [1, -1]
     assert checked == []
-    assert full.lengths[0] == 303
+    assert full.lengths[0] == 1200
     assert checked == ["lengths"]
 
 
@@ -167,10 +175,11 @@ def test_what_is_open_is_taken_over(grown):
 
 def test_packs_that_a_later_version_adds(grown):
     segment = open_snapshot(grown).segments[0]
-    assert segment.pack_of("positions") is None
+    assert segment.pack_of("novel") is None
     assert segment.pack_of("lengths") is segment.packs[0]
-    with pytest.raises(DamagedError, match="there is no array positions"):
-        segment["positions"]
+    assert segment.pack_of("positions") is segment.more_packs[0]
+    with pytest.raises(DamagedError, match="there is no array novel"):
+        segment["novel"]
 
 
 def test_deleted_documents_that_were_never_there(grown):

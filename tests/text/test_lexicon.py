@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from likewise.text.analysis import Analysis, Analyzer, encode
 from likewise.text.chunks import cut
-from likewise.text.lexicon import CACHED, Lexicon, _count
+from likewise.text.lexicon import CACHED, Counts, Lexicon, _count
 from likewise.text.table import Strings, StringTable
 
 TEXT = st.one_of(
@@ -23,7 +23,7 @@ TEXT = st.one_of(
 
 def counted(lexicon, texts):
     """The term counts of each text as dictionaries, their lengths checked."""
-    found = lexicon.count(cut([encode(text) for text in texts]))
+    found = lexicon.count(cut([encode(text) for text in texts])).terms
     words = [term.decode() for term in lexicon.terms.strings.all()]
     out = []
     for i in range(len(texts)):
@@ -34,6 +34,11 @@ def counted(lexicon, texts):
         assert sum(counts.values()) == found.lengths[i]
         out.append(counts)
     return out
+
+
+def flat(counted):
+    """All arrays of what was counted."""
+    return [array for part in counted for array in (part if isinstance(part, tuple) else (part,))]
 
 
 @given(st.lists(st.lists(TEXT, max_size=5), max_size=4))
@@ -48,9 +53,9 @@ def test_counts_equal_those_of_the_terms(batches):
 @pytest.mark.parametrize("cached", [CACHED, 0], ids=["remembering", "forgetting"])
 def test_numbers_stay_when_the_cache_is_forgotten(cached):
     lexicon = Lexicon(Analyzer(Analysis()), cached=cached)
-    first = lexicon.count(cut([b"alpha beta gamma"])).terms.tolist()
+    first = lexicon.count(cut([b"alpha beta gamma"])).terms.terms.tolist()
     lexicon.count(cut([b"delta beta"]))
-    assert lexicon.count(cut([b"alpha beta gamma"])).terms.tolist() == first == [0, 1, 2]
+    assert lexicon.count(cut([b"alpha beta gamma"])).terms.terms.tolist() == first == [0, 1, 2]
     assert len(lexicon.terms) == 4
     assert lexicon.n_bytes > 0
 
@@ -91,7 +96,7 @@ def test_numbers_are_those_of_one_table_however_it_is_split(batches, cuts, cache
             assert split.first == sum(map(len, tables))
         chunks = cut([encode(text) for text in batch])
         expected, found = whole.count(chunks), split.count(chunks)
-        for left, right in zip(expected, found, strict=True):
+        for left, right in zip(flat(expected), flat(found), strict=True):
             assert left.tolist() == right.tolist()
     pieces = [*(table.strings for table in tables), split.terms.strings]
     assert Strings.joined(pieces).all() == whole.terms.strings.all()
@@ -107,7 +112,7 @@ def test_new_terms_are_numbered_from_the_first_on(first):
 
     lexicon = Lexicon(Analyzer(Analysis(stemmer="none")), known, first)
     counts = lexicon.count(cut([b"zebra apple zebra mango"]))
-    assert sorted(counts.terms.tolist()) == sorted([3, first, first + 1])
+    assert sorted(counts.terms.terms.tolist()) == sorted([3, first, first + 1])
     assert lexicon.terms.strings.all() == [b"zebra", b"mango"]
     assert lexicon.take_new().all() == [b"zebra", b"mango"]
     assert lexicon.first == first + 2
@@ -137,15 +142,36 @@ def test_count_kernel_equals_unique(seed):
     chunks = rng.permutation(n_known)[: max(1, n_known - 2)].astype(np.int64)
     bounds = np.concatenate([[0], np.cumsum(rng.integers(0, 30, n_texts))]).astype(np.int64)
     tokens = rng.integers(0, len(chunks), int(bounds[-1])).astype(np.int32)
-    out_bounds, terms, counts, lengths = _count(tokens, bounds, chunks, starts, numbers)
+    heads = rng.integers(0, np.diff(bounds) + 1)
+    places = np.arange(starts[-1]) - np.repeat(starts[:-1], sizes)
+    widths = sizes + rng.integers(0, 2, n_known)
+    weight = int(rng.integers(1, 4))
+    entries = (starts, numbers.astype(np.int64), places)
+    found = _count(tokens, bounds, heads, chunks, entries, widths, weight)
+    terms, head = Counts(*found[:4]), Counts(*found[4:8])
+    uses, positions, head_widths = found[8:]
+    at = 0
     for i in range(n_texts):
-        spelled = [
-            numbers[starts[chunks[t]] : starts[chunks[t] + 1]]
-            for t in tokens[bounds[i] : bounds[i + 1]]
-        ]
-        flat = np.concatenate([np.empty(0, np.int32), *spelled])
-        expected, expected_counts = np.unique(flat, return_counts=True)
-        span = slice(out_bounds[i], out_bounds[i + 1])
-        assert terms[span].tolist() == expected.tolist()
-        assert counts[span].tolist() == expected_counts.tolist()
-        assert lengths[i] == len(flat)
+        position, placed, in_head = 0, [], []
+        for j in range(bounds[i], bounds[i + 1]):
+            chunk = chunks[tokens[j]]
+            mine = range(starts[chunk], starts[chunk + 1])
+            placed += [(numbers[k], position + places[k]) for k in mine]
+            if j - bounds[i] < heads[i]:
+                in_head += [numbers[k] for k in mine]
+                assert position + widths[chunk] <= head_widths[i]
+            position += widths[chunk]
+        for counts, words in (
+            (terms, [n for n, _ in placed] + (weight - 1) * in_head),
+            (head, in_head),
+        ):
+            expected, expected_counts = np.unique(np.array(words, np.int32), return_counts=True)
+            span = slice(counts.bounds[i], counts.bounds[i + 1])
+            assert counts.terms[span].tolist() == expected.tolist()
+            assert counts.counts[span].tolist() == expected_counts.tolist()
+            assert counts.lengths[i] == len(words)
+        for j in range(terms.bounds[i], terms.bounds[i + 1]):
+            mine = [p for n, p in placed if n == terms.terms[j]]
+            assert positions[at : at + uses[j]].tolist() == mine
+            at += uses[j]
+    assert at == len(positions)

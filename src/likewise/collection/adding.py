@@ -14,6 +14,7 @@ from likewise.collection.job import Job
 from likewise.collection.manifest import SegmentEntry
 from likewise.collection.segment import Segment
 from likewise.collection.snapshot import Snapshot
+from likewise.collection.words import EXACT, FIELDS
 from likewise.compiled import Ints
 from likewise.errors import DuplicateId
 from likewise.records import Document
@@ -58,8 +59,13 @@ class Addition:
         self._sealed: list[Segment] = []
         self._replaced: list[int] = []
         self._builder: SegmentBuilder | None = None
+        self._fields = [field for field in FIELDS if snapshot.has_field(field)]
         self._lexicon = Lexicon(
-            snapshot.analyzer, self._find_terms, snapshot.n_terms, cached=resources.for_chunks
+            snapshot.analyzer,
+            self._find_terms,
+            snapshot.n_terms,
+            cached=resources.for_chunks,
+            exact=EXACT in self._fields,
         )
 
     @property
@@ -69,9 +75,8 @@ class Addition:
 
     def run(self, documents: Iterable[Document]) -> tuple[SegmentEntry, ...]:
         """Add documents; give the segments of the collection with them."""
-        weight = self._snapshot.analysis.title_weight
         try:
-            for batch in prepare(documents, self._resources, title_weight=weight):
+            for batch in prepare(documents, self._resources):
                 self._take(batch)
             return tuple(self._finish())
         except BaseException:
@@ -84,7 +89,12 @@ class Addition:
         if self._builder is not None and self._builder.is_full(self._lexicon.terms.strings):
             self._seal()
         if self._builder is None:
-            self._builder = SegmentBuilder(self._job, first_term=self._lexicon.first)
+            self._builder = SegmentBuilder(
+                self._job,
+                first_term=self._lexicon.first,
+                fields=self._fields,
+                positions=self._snapshot.analysis.positions,
+            )
             self._ids = StringTable()
             self._doc_of_id = array("I")
         ids = Strings.of([encode(document.id) for document in batch.documents])

@@ -27,13 +27,13 @@ from likewise.collection.fields import FieldsWriter
 from likewise.collection.generations import new_id
 from likewise.collection.job import Job
 from likewise.collection.manifest import SegmentEntry
-from likewise.collection.postings import write_postings
-from likewise.collection.records import encode as encode_records
+from likewise.collection.positions import PositionsWriter
+from likewise.collection.words import EXACT, FIELDS, MAIN, TITLE, WordsWriter
 from likewise.compiled import Bytes, Ints, Offsets
-from likewise.errors import StorageError, UsageError
+from likewise.errors import UsageError
 from likewise.records import Document
 from likewise.text.analysis import encode
-from likewise.text.chunks import Chunks, cut, repeat_first
+from likewise.text.chunks import Chunks, cut
 from likewise.text.lexicon import CACHED, Lexicon
 from likewise.text.table import Strings, make_slots
 
@@ -91,6 +91,14 @@ class Abandoned(Protocol):
 Part = TypeVar("Part", bound=Abandoned)
 
 
+class CopiedWords(NamedTuple):
+    """A field of words of documents, as it was written: lengths, records and where each ends."""
+
+    lengths: Offsets
+    records: Bytes
+    ends: Ints
+
+
 class PreparedBatch(NamedTuple):
     """A batch of documents, cut and compressed."""
 
@@ -104,19 +112,17 @@ def content(document: Document) -> str:
     return f"{document.title}\n\n{document.text}" if document.title else document.text
 
 
-def prepare(
-    documents: Iterable[Document], resources: Resources, *, title_weight: int = 1
-) -> Iterator[PreparedBatch]:
+def prepare(documents: Iterable[Document], resources: Resources) -> Iterator[PreparedBatch]:
     """Cut and compress documents in batches, on all cores; the batches come in order."""
     batches = _batches(documents)
     if resources.n_threads == 1:
-        yield from (_prepare(batch, title_weight) for batch in batches)
+        yield from map(_prepare, batches)
         return
     with ThreadPoolExecutor(resources.n_threads) as pool:
         waiting: deque[Future[PreparedBatch]] = deque()
         try:
             for batch in batches:
-                waiting.append(pool.submit(_prepare, batch, title_weight))
+                waiting.append(pool.submit(_prepare, batch))
                 if len(waiting) > resources.n_threads:
                     yield waiting.popleft().result()
             while waiting:
@@ -150,23 +156,29 @@ def _size(document: Document) -> int:
     return size
 
 
-def _prepare(documents: list[Document], title_weight: int) -> PreparedBatch:
-    chunks = cut([encode(content(document)) for document in documents])
-    if title_weight > 1:
-        titles = cut([encode(document.title) for document in documents])
-        chunks = repeat_first(chunks, np.diff(titles.token_bounds), title_weight)
-    return PreparedBatch(documents, chunks, compress(documents))
+def _prepare(documents: list[Document]) -> PreparedBatch:
+    return PreparedBatch(documents, cut_documents(documents), compress(documents))
+
+
+def cut_documents(documents: Sequence[Document]) -> Chunks:
+    """Cut the texts of documents, of which titles are the heads."""
+    texts = [encode(content(document)) for document in documents]
+    return cut(texts, marks=True, heads=[len(encode(document.title)) for document in documents])
 
 
 class SegmentBuilder:
-    """Writes one segment: a file of documents, and a pack of arrays."""
+    """Writes one segment: a file of documents, a pack of arrays, and one of positions if asked.
 
-    def __init__(self, job: Job, *, first_term: int) -> None:
+    `fields` are the fields of words beside the main one.
+    """
+
+    def __init__(
+        self, job: Job, *, first_term: int, fields: Sequence[str] = FIELDS, positions: bool = True
+    ) -> None:
         self.id = new_id()
         self.n_docs = 0
         self.dead: list[int] = []
         self._first_term = first_term
-        self._n_tokens = 0
         self._fields = FieldsWriter()
         self._opened = ExitStack()
         try:
@@ -174,10 +186,10 @@ class SegmentBuilder:
             self._documents = self._begin(DocumentsWriter(path))
             self._out = self._begin(job.new_pack("index"))
             self._cards = self._begin(CardsWriter(self._out))
-            self._lengths = self._begin(self._out.stream("lengths", np.uint32))
-            self._records = self._begin(self._out.stream("records", np.uint8))
-            self._offsets = self._begin(self._out.stream("records.offsets", np.uint32))
-            self._offsets.append(np.zeros(1))
+            self._words = {f: self._begin(WordsWriter(self._out, f)) for f in (MAIN, *fields)}
+            self._positions: PositionsWriter | None = None
+            if positions:
+                self._positions = self._begin(PositionsWriter(job.new_pack("positions")))
             self._ids = self._begin(self._out.stream("ids", np.uint8))
             self._id_offsets = self._begin(self._out.stream("ids.offsets", np.uint32))
             self._id_offsets.append(np.zeros(1))
@@ -194,23 +206,35 @@ class SegmentBuilder:
         """About how much memory the segment holds."""
         return self._fields.n_bytes
 
+    @property
+    def word_fields(self) -> list[str]:
+        """The fields of words, the main one among them."""
+        return list(self._words)
+
+    @property
+    def has_positions(self) -> bool:
+        """Whether positions are written."""
+        return self._positions is not None
+
     def is_full(self, terms: Strings) -> bool:
         """Whether one more batch could pass a limit; `terms` are those that are new so far."""
-        streams = self._records.size, self._ids.size, self._cards.size, self._fields.n_bytes
-        most = max(self._n_tokens, len(terms.arena), *streams)
+        streams = [words.size for words in self._words.values()]
+        streams += [self._ids.size, self._cards.size, self._fields.n_bytes]
+        streams += [self._positions.size] if self._positions else []
+        most = max(self._words[MAIN].n_tokens, len(terms.arena), *streams)
         return self.n_docs > MOST_DOCS - _BATCH_DOCS or most > MOST_BYTES
 
     def add(self, batch: PreparedBatch, ids: Strings, lexicon: Lexicon) -> None:
         """Append a batch."""
-        counts = lexicon.count(batch.chunks)
-        records, ends = encode_records(
-            counts.bounds,
-            counts.terms,
-            counts.counts,
-            batch.chunks.sentences,
-            batch.chunks.sentence_bounds,
-        )
-        self._append(batch.documents, ids, batch.frames, counts.lengths, records, ends)
+        counted = lexicon.count(batch.chunks)
+        sentences = batch.chunks.sentences, batch.chunks.sentence_bounds
+        self._words[MAIN].add(counted.terms, *sentences)
+        for field, counts in ((TITLE, counted.head), (EXACT, counted.exact)):
+            if field in self._words:
+                self._words[field].add(counts)
+        if self._positions is not None:
+            self._positions.add(counted)
+        self._append(batch.documents, ids, batch.frames)
 
     def copy(
         self,
@@ -218,33 +242,24 @@ class SegmentBuilder:
         ids: Strings,
         frames: list[Frame],
         *,
-        lengths: Offsets,
-        records: tuple[Bytes, Ints],
+        words: Mapping[str, CopiedWords],
+        positions: tuple[Bytes, Ints] | None = None,
     ) -> None:
-        """Append documents of another segment, with their records."""
-        self._append(documents, ids, frames, lengths, *records)
+        """Append documents of another segment, with their words and positions."""
+        for field, copied in words.items():
+            self._words[field].append(*copied)
+        if self._positions is not None:
+            assert positions is not None
+            self._positions.append(*positions)
+        self._append(documents, ids, frames)
 
-    def _append(
-        self,
-        documents: Sequence[Document],
-        ids: Strings,
-        frames: list[Frame],
-        lengths: Ints | Offsets,
-        records: Bytes,
-        ends: Ints,
-    ) -> None:
-        if self._records.size + len(records) >= 1 << 32:
-            raise StorageError("a segment's records would pass 4 GB: a document is too large")
+    def _append(self, documents: Sequence[Document], ids: Strings, frames: list[Frame]) -> None:
         self._fields.add(self.n_docs, [document.fields for document in documents])
         self._cards.append(documents)
         self._documents.append(frames)
         self._id_offsets.append(self._ids.size + ids.offsets[1:].astype(np.int64))
         self._ids.append(ids.arena)
-        self._lengths.append(lengths)
-        self._offsets.append(self._records.size + ends)
-        self._records.append(records)
-        self._n_tokens += int(np.sum(lengths, dtype=np.int64))
-        self.n_docs += len(lengths)
+        self.n_docs += len(documents)
 
     def place(self, doc: int) -> str:
         """Tell where a document was read."""
@@ -261,25 +276,22 @@ class SegmentBuilder:
         out.put("terms.offsets", terms.offsets)
         out.put("terms.slots", make_slots(terms, live=np.diff(terms.offsets) > 0))
         self._fields.write(out)
-        write_postings(
-            out,
-            (self._records.values(), self._offsets.values()),
-            self._lengths.values(),
-            n_terms=self._first_term + terms.size,
-            memory=resources.for_postings,
-        )
+        out.note(words=[field for field in self._words if field != MAIN])
+        for words in self._words.values():
+            n_terms, memory = self._first_term + terms.size, resources.for_postings
+            words.close(n_terms=n_terms, memory=memory)
         self._cards.close()
-        for stream in (self._lengths, self._records, self._offsets, self._ids, self._id_offsets):
-            stream.close()
+        self._ids.close()
+        self._id_offsets.close()
         out.put("documents.blocks", self._documents.blocks)
         return SegmentEntry(
             id=self.id,
             n_docs=self.n_docs,
-            n_tokens=self._n_tokens,
+            n_tokens=self._words[MAIN].n_tokens,
             first_term=self._first_term,
             n_terms=terms.size,
             documents=self._documents.close(),
-            packs=(out.close(),),
+            packs=(out.close(), *([self._positions.close()] if self._positions else ())),
         )
 
     def abandon(self) -> None:

@@ -10,10 +10,12 @@ from collections.abc import Callable, Sequence
 
 import numpy as np
 
-from likewise.collection.build import MOST_BYTES, MOST_DOCS, SegmentBuilder
+from likewise.collection.build import MOST_BYTES, MOST_DOCS, CopiedWords, SegmentBuilder
 from likewise.collection.documents import compress
+from likewise.collection.job import Job
 from likewise.collection.manifest import Manifest
 from likewise.collection.segment import Segment
+from likewise.collection.words import FIELDS, MAIN, Words
 from likewise.compiled import Bytes, Ints, Offsets, kernel
 from likewise.text.table import Strings
 
@@ -21,7 +23,10 @@ Progress = Callable[[int], None]
 
 _WIDTH = 8
 # What is addressed by four bytes, and grows by a merge.
-_LIMITED = ("records", "ids", "terms", "cards", "fields.texts")
+_LIMITED = (
+    *(f"{field}records" for field in (MAIN, *FIELDS)),
+    *("positions", "ids", "terms", "cards", "fields.texts"),
+)
 
 
 def next_run(segments: Sequence[Segment]) -> tuple[int, int] | None:
@@ -55,7 +60,7 @@ def all_runs(segments: Sequence[Segment]) -> list[tuple[int, int]]:
     runs: list[tuple[int, int]] = []
     first, n_bytes, n_docs = 0, 0, 0
     for i, segment in enumerate(segments):
-        more = max(segment.entry.n_tokens, *(segment.packs[0].n_bytes(name) for name in _LIMITED))
+        more = max(segment.entry.n_tokens, *(_size(segment, name) for name in _LIMITED))
         docs = segment.entry.n_live
         if i > first and (n_bytes + more > MOST_BYTES or n_docs + docs > MOST_DOCS):
             runs.append((first, i))
@@ -63,6 +68,11 @@ def all_runs(segments: Sequence[Segment]) -> list[tuple[int, int]]:
         n_bytes += more
         n_docs += docs
     return [*runs, (first, len(segments))] if segments else []
+
+
+def _size(segment: Segment, array: str) -> int:
+    pack = segment.pack_of(array)
+    return pack.n_bytes(array) if pack else 0
 
 
 def merged_bytes(manifest: Manifest, chosen: Sequence[Segment]) -> int:
@@ -83,11 +93,22 @@ def merged_bytes(manifest: Manifest, chosen: Sequence[Segment]) -> int:
     return int(total)
 
 
+def begin_merge(job: Job, segments: Sequence[Segment]) -> SegmentBuilder:
+    """Begin the segment that several become, with the fields and positions that all have."""
+    return SegmentBuilder(
+        job,
+        first_term=segments[0].entry.first_term,
+        fields=[field for field in FIELDS if all(field in one.word_fields for one in segments)],
+        positions=all(one.pack_of("positions.offsets") for one in segments),
+    )
+
+
 def copy_segment(
     segment: Segment, builder: SegmentBuilder, progress: Progress | None = None
 ) -> None:
     """Append a segment's live documents; damage must not be copied under a new checksum."""
     segment.check()
+    placed = segment.placed(1) if builder.has_positions else None
     for block in range(segment.documents.n_blocks):
         first, documents = segment.documents.block(block)
         rows = first + np.flatnonzero(segment.live[first : first + len(documents)])
@@ -99,11 +120,16 @@ def copy_segment(
             kept,
             segment.ids.take(rows),
             [segment.documents.frame(block)] if whole else compress(kept),
-            lengths=segment.lengths[rows],
-            records=_copy(segment.records.stream, segment.records.offsets, rows),
+            words={field: _copy_words(segment.words(field), rows) for field in builder.word_fields},
+            positions=_copy(*placed.positions, rows) if placed else None,
         )
         if progress is not None:
             progress(len(kept))
+
+
+def _copy_words(words: Words, rows: Ints) -> CopiedWords:
+    records = words.records
+    return CopiedWords(words.lengths[rows], *_copy(records.stream, records.offsets, rows))
 
 
 def join_terms(segments: Sequence[Segment], doc_freqs: Ints) -> Strings:

@@ -46,8 +46,9 @@ MOST_HELD = 128 << 20
 _BUFFER = MOST_BUFFERED = 1 << 16
 # Values that lead nowhere, whatever they are: kernels guard themselves against them. Their
 # checksums are looked at by `check` alone, because that reads nearly all bytes of a collection.
-BULK = {"records", "postings.docs", "postings.counts", "postings.impacts", "cards", "positions"}
-BULK |= {"codes", "tiles", "words.terms", "words.weights", "basis"}
+_WORDS = ("records", "postings.docs", "postings.counts", "postings.impacts")
+BULK = {field + name for field in ("", "title.", "exact.") for name in _WORDS}
+BULK |= {"cards", "positions", "codes", "tiles", "words.terms", "words.weights", "basis"}
 # Of these a few rows are looked up, wherever they are.
 SPARSE = {"basis"}
 # Arrays from this size on are read ahead as the system does, smaller ones as a whole.

@@ -115,19 +115,19 @@ def encode(
     ends = np.empty(n_docs, np.int64)
     at: Int = 0
     for doc in range(n_docs):
-        at = _put(out, at, bounds[doc + 1] - bounds[doc])
+        at = put(out, at, bounds[doc + 1] - bounds[doc])
         last = np.int64(0)
         for j in range(bounds[doc], bounds[doc + 1]):
             step = np.int64(terms[j]) - last
             last = np.int64(terms[j])
             if counts[j] == 1:
-                at = _put(out, at, step * 2 + 1)
+                at = put(out, at, step * 2 + 1)
             else:
-                at = _put(out, at, step * 2)
-                at = _put(out, at, np.int64(counts[j]) - 2)
-        at = _put(out, at, sentence_bounds[doc + 1] - sentence_bounds[doc])
+                at = put(out, at, step * 2)
+                at = put(out, at, np.int64(counts[j]) - 2)
+        at = put(out, at, sentence_bounds[doc + 1] - sentence_bounds[doc])
         for j in range(sentence_bounds[doc], sentence_bounds[doc + 1]):
-            at = _put(out, at, np.int64(sentences[j]))
+            at = put(out, at, np.int64(sentences[j]))
         ends[doc] = at
     return out[:at].copy(), ends
 
@@ -220,7 +220,8 @@ def get(stream: Bytes, at: Int, stop: Int) -> tuple[Int, Int]:
 
 
 @kernel
-def _put(out: Bytes, at: Int, value: Int) -> Int:
+def put(out: Bytes, at: Int, value: Int) -> Int:
+    """Write one integer, and tell where the next one goes."""
     while value >= 128:
         out[at] = np.uint8((value & 127) | 128)
         value >>= 7

@@ -15,15 +15,11 @@ from likewise.collection.fields import Fields
 from likewise.collection.files import REMEDY, Seal, check_content, check_size
 from likewise.collection.manifest import SegmentEntry
 from likewise.collection.pack import Pack
-from likewise.collection.postings import (
-    BLOCK,
-    Bounds,
-    Postings,
-    read_bounds,
-    read_postings,
-)
+from likewise.collection.positions import Placed
+from likewise.collection.postings import BLOCK, Bounds, Postings
 from likewise.collection.records import Records
-from likewise.compiled import Bools, Ids, Ints, Offsets, kernel
+from likewise.collection.words import MAIN, TITLE, Words
+from likewise.compiled import Bools, Ints, Offsets
 from likewise.errors import DamagedError
 from likewise.text.table import Strings, find_into
 
@@ -40,24 +36,37 @@ class Segment:
         self.entry = entry
         self.n_docs = entry.n_docs
         self.documents_path = locate(entry.documents.file)
-        if before is not None and before.entry.packs == entry.packs:
-            shared = ("packs", "documents", "postings", "bounds", "fields", "ids", "terms", "cards")
-            self.packs: list[Pack] = before.packs
+        self._locate = locate
+        self._words: dict[str, Words] = {}
+        same = before if before is not None and before.entry.packs == entry.packs else None
+        if same is not None:
+            shared = ("more_packs", "documents", "fields", "ids", "terms", "cards")
+            self.packs: list[Pack] = same.packs
             # By name: another thread may be opening more of the one before.
-            vars(self).update({n: vars(before)[n] for n in shared if n in vars(before)})
+            vars(self).update({n: vars(same)[n] for n in shared if n in vars(same)})
         else:
             check_size(self.documents_path, self._documents_seal)
-            self.packs = [Pack(locate(pack.file), pack) for pack in entry.packs]
+            self.packs = [Pack(locate(pack.file), pack) for pack in entry.packs[:1]]
+            for pack in entry.packs[1:]:
+                check_size(locate(pack.file), Seal(pack.size, 0))
         gone = entry.deleted.pack if entry.deleted else None
         self._deleted_pack = Pack(locate(gone.file), gone) if gone else None
         self._read_deleted()
+        for field, words in list(same._words.items()) if same is not None else ():
+            self._words[field] = self._open_words(field, words)
 
     # What it holds
 
     @property
     def all_packs(self) -> list[Pack]:
         """The files of its arrays, with that of deleted documents."""
-        return [*self.packs, *([self._deleted_pack] if self._deleted_pack else [])]
+        gone = [self._deleted_pack] if self._deleted_pack else []
+        return [*self.packs, *self.more_packs, *gone]
+
+    @cached_property
+    def more_packs(self) -> list[Pack]:
+        """What is beside the first, opened when it is asked for: of most searches it is not."""
+        return [Pack(self._locate(pack.file), pack) for pack in self.entry.packs[1:]]
 
     @property
     def name(self) -> str:
@@ -70,16 +79,71 @@ class Segment:
 
     def pack_of(self, array: str) -> Pack | None:
         """Give the pack that has an array; None where the segment was written without it."""
-        return next((pack for pack in self.packs if array in pack), None)
+        if array in self.packs[0]:
+            return self.packs[0]
+        return next((pack for pack in self.more_packs if array in pack), None)
 
     def __getitem__(self, array: str) -> Any:
         return (self.pack_of(array) or self.packs[0])[array]
 
-    @cached_property
+    # Fields of words
+
+    @property
+    def word_fields(self) -> tuple[str, ...]:
+        """The fields of words that it was written with."""
+        return (MAIN, *self.packs[0].meta.get("words", ()))
+
+    def words(self, field: str = MAIN) -> Words:
+        """Give a field of words; where no document has any, an empty one."""
+        found = self._words.get(field)
+        if found is None:
+            found = self._words.setdefault(field, self._open_words(field))
+        return found
+
+    def _open_words(self, field: str, before: Words | None = None) -> Words:
+        size = self.n_docs, self.entry.first_term + self.entry.n_terms
+        return Words(self.packs[0], field, size, (self.deleted, self._deleted_pack), before)
+
+    @property
     def lengths(self) -> Offsets:
         """The number of terms of each document."""
-        lengths: Offsets = self._of_docs("lengths")
-        return lengths
+        return self.words().lengths
+
+    @property
+    def records(self) -> Records:
+        """The term counts and sentences of each document."""
+        return self.words().records
+
+    @property
+    def postings(self) -> Postings:
+        """The documents of each term."""
+        return self.words().postings
+
+    @property
+    def bounds(self) -> Bounds:
+        """What the impacts of long postings cannot exceed."""
+        return self.words().bounds
+
+    def frequencies(self, terms: Ints, field: str = MAIN) -> tuple[Ints, Ints]:
+        """Count the documents and the occurrences of terms, deleted documents left out."""
+        return self.words(field).frequencies(terms)
+
+    def placed(self, weight: int) -> Placed | None:
+        """Give what positions are decoded from; None where they are not stored.
+
+        `weight` is how often a title's words count.
+        """
+        pack = self.pack_of("positions.offsets")
+        if pack is None:
+            return None
+        records, titles = self.records, self.words(TITLE).records
+        offsets = self._of_docs("positions.offsets", 1)
+        stream = pack["positions"]
+        if int(offsets[-1]) > len(stream):
+            raise DamagedError(f"{pack.path}: positions end before their offsets; {REMEDY}")
+        return Placed(records[:2], titles[:2], (stream, offsets), weight)
+
+    # What else it holds
 
     @cached_property
     def ids(self) -> Strings:
@@ -90,22 +154,6 @@ class Segment:
     def terms(self) -> Strings:
         """The terms that it was the first to use."""
         return Strings(self["terms"], self["terms.offsets"])
-
-    @cached_property
-    def records(self) -> Records:
-        """The term counts and sentences of each document."""
-        n_terms = self.entry.first_term + self.entry.n_terms
-        return Records(self["records"], self._of_docs("records.offsets", 1), n_terms, self.name)
-
-    @cached_property
-    def postings(self) -> Postings:
-        """The documents of each term."""
-        return read_postings(self.packs[0])
-
-    @cached_property
-    def bounds(self) -> Bounds:
-        """What the impacts of long postings cannot exceed."""
-        return read_bounds(self.packs[0])
 
     @cached_property
     def documents(self) -> Documents:
@@ -150,17 +198,6 @@ class Segment:
             raise DamagedError(f"{self.name}: {table}.slots was altered; {REMEDY}")
         return out
 
-    def frequencies(self, terms: Ints) -> tuple[Ints, Ints]:
-        """Count the documents and the occurrences of terms, deleted documents left out."""
-        held = self.postings
-        asked = terms.astype(np.int64, copy=False)
-        doc_freqs, term_freqs = count_terms(asked, held.terms, held.heads)
-        if len(self.deleted_terms):
-            rows = find_rows(self.deleted_terms, terms)
-            doc_freqs -= np.where(rows >= 0, self.deleted_counts[0][rows], 0)
-            term_freqs -= np.where(rows >= 0, self.deleted_counts[1][rows], 0)
-        return doc_freqs, term_freqs
-
     def check(self) -> None:
         """Read all that is stored and raise if something was altered."""
         check_content(self.documents_path, self._documents_seal)
@@ -182,65 +219,14 @@ class Segment:
         self.mask: Bools = np.zeros(max(-(-self.n_docs // BLOCK), 1) * BLOCK, np.bool_)
         self.mask[: self.n_docs] = True
         self.deleted: Ints = np.empty(0, np.int64)
-        # Their terms, and how many documents and occurrences of each were deleted.
-        self.deleted_terms: Offsets = np.empty(0, np.uint32)
-        self.deleted_counts: tuple[Ints, Ints] = (self.deleted, self.deleted)
         pack = self._deleted_pack
         if pack is not None:
             self.deleted = pack["docs"].astype(np.int64)
             if self.deleted.max(initial=-1) >= self.n_docs:
                 raise DamagedError(f"{pack.path}: deleted documents never there; {REMEDY}")
             self.mask[self.deleted] = False
-            self.deleted_terms = pack["terms"].copy()
-            self.deleted_counts = pack["doc-freqs"].copy(), pack["term-freqs"].copy()
 
     @property
     def live(self) -> Bools:
         """Which documents are not deleted."""
         return self.mask[: self.n_docs]
-
-
-@kernel
-def term_rows(terms: Ints, held: Offsets) -> Ints:
-    """Find the rows of terms in the postings of a segment, -1 for those that are not held.
-
-    Equals `find_rows(held, terms)`.
-    """
-    rows = np.empty(len(terms), np.int64)
-    n = len(held)
-    for i in range(len(terms)):
-        # A first segment holds every term up to its last, so that most stand at their number.
-        row = terms[i]
-        if row < 0 or row >= n or np.int64(held[row]) != terms[i]:
-            row = np.searchsorted(held, terms[i])
-            if row == n or np.int64(held[row]) != terms[i]:
-                row = -1
-        rows[i] = row
-    return rows
-
-
-@kernel
-def count_terms(terms: Ints, held: Offsets, heads: Offsets) -> tuple[Ints, Ints]:
-    """Look up the document and total frequencies of terms, 0 for those that are not held.
-
-    Equals `heads[rows, 1]` and `heads[rows, 2]`, with `rows = np.searchsorted(held, terms)`.
-    """
-    doc_freqs = np.zeros(len(terms), np.int64)
-    term_freqs = np.zeros(len(terms), np.int64)
-    rows = term_rows(terms, held)
-    for i in range(len(terms)):
-        if rows[i] >= 0:
-            doc_freqs[i] = heads[rows[i], 1]
-            term_freqs[i] = heads[rows[i], 2]
-    return doc_freqs, term_freqs
-
-
-def find_rows(ascending: Offsets | Ints | Ids, values: Ints) -> Ints:
-    """Find the place of each value in an ascending array, -1 where it is not there."""
-    if len(ascending) == 0:
-        return np.full(len(values), -1, np.int64)
-    # In the array's own type: else NumPy converts the whole array for a few values.
-    keys: Any = values.astype(ascending.dtype, copy=False)
-    rows = np.searchsorted(ascending, keys)
-    rows[rows == len(ascending)] = 0
-    return np.where((ascending[rows] == keys) & (values >= 0), rows, -1)

@@ -16,8 +16,11 @@ from likewise.collection.generations import Lease, take_lease
 from likewise.collection.layout import DATA
 from likewise.collection.manifest import Artifact, Manifest
 from likewise.collection.pack import Pack, PackEntry
+from likewise.collection.placing import place_again
+from likewise.collection.positions import Positions, find_positions
 from likewise.collection.records import TermCounts
 from likewise.collection.segment import Segment
+from likewise.collection.words import MAIN
 from likewise.compiled import Bools, Ids, Ints
 from likewise.errors import DamagedError, UsageError
 from likewise.forking import Lock
@@ -127,14 +130,33 @@ class Snapshot:
         """The mean number of terms of a document."""
         return self.n_tokens / self.n_docs if self.n_docs else 0.0
 
+    # Fields of words
+
+    def has_field(self, field: str) -> bool:
+        """Tell whether all documents were indexed with a field of words."""
+        return all(field in segment.word_fields for segment in self.segments)
+
+    def n_tokens_of(self, field: str) -> int:
+        """Count the words of a field."""
+        if field == MAIN:
+            return self.n_tokens
+        return sum(segment.words(field).n_tokens for segment in self.segments)
+
+    def average_length_of(self, field: str) -> float:
+        """Give the mean number of words that documents have in a field."""
+        return self.n_tokens_of(field) / self.n_docs if self.n_docs else 0.0
+
     # Terms
 
     def find_terms(self, terms: Sequence[str]) -> Ints:
         """Give the numbers of terms, -1 for those that no document ever had."""
-        keys = Strings.of([encode(term) for term in terms])
-        out = np.full(len(terms), -1, np.int64)
+        return self.find_encoded(Strings.of([encode(term) for term in terms]))
+
+    def find_encoded(self, terms: Strings) -> Ints:
+        """Give the numbers of terms that are laid out as bytes."""
+        out = np.full(terms.size, -1, np.int64)
         for segment in self.segments:
-            segment.find_terms(keys, out)
+            segment.find_terms(terms, out)
         return out
 
     def terms(self, numbers: Ints | Ids) -> list[str]:
@@ -154,12 +176,12 @@ class Snapshot:
                 out[place] = term.decode()
         return out
 
-    def frequencies(self, terms: Ints) -> tuple[Ints, Ints]:
-        """Count the documents and the occurrences of terms."""
+    def frequencies(self, terms: Ints, field: str = MAIN) -> tuple[Ints, Ints]:
+        """Count the documents and the occurrences of terms in a field of words."""
         doc_freqs = np.zeros(len(terms), np.int64)
         term_freqs = np.zeros(len(terms), np.int64)
         for segment in self.segments:
-            docs, occurrences = segment.frequencies(terms)
+            docs, occurrences = segment.frequencies(terms, field)
             doc_freqs += docs
             term_freqs += occurrences
         return doc_freqs, term_freqs
@@ -234,13 +256,13 @@ class Snapshot:
             np.concatenate([np.empty(0, np.bool_), *(s.live for s in self.segments)])
         )
 
-    def lengths(self, docs: Ints) -> Ints:
-        """Give the numbers of terms of documents."""
+    def lengths(self, docs: Ints, field: str = MAIN) -> Ints:
+        """Give the numbers of words of documents in a field."""
         if len(self.segments) == 1:
-            return self.segments[0].lengths[docs].astype(np.int64)
+            return self.segments[0].words(field).lengths[docs].astype(np.int64)
         out = np.empty(len(docs), np.int64)
         for i, places, rows in self.by_segment(docs):
-            out[places] = self.segments[i].lengths[rows]
+            out[places] = self.segments[i].words(field).lengths[rows]
         return out
 
     def sentences(self, doc: int) -> list[str]:
@@ -258,14 +280,14 @@ class Snapshot:
                 f"{segment.name}: sentences that are not those of the text; {REMEDY}"
             ) from None
 
-    def term_counts(self, docs: Ints) -> TermCounts:
-        """Give the term counts of documents."""
+    def term_counts(self, docs: Ints, field: str = MAIN) -> TermCounts:
+        """Give the term counts of documents in a field of words."""
         if len(self.segments) == 1:
-            return self.segments[0].records.counts(docs)
+            return self.segments[0].words(field).records.counts(docs)
         sizes = np.zeros(len(docs), np.int64)
         pieces: list[tuple[Ints, TermCounts]] = []
         for i, places, rows in self.by_segment(docs):
-            piece = self.segments[i].records.counts(rows)
+            piece = self.segments[i].words(field).records.counts(rows)
             sizes[places] = np.diff(piece.bounds)
             pieces.append((places, piece))
         if len(pieces) == 1:
@@ -276,6 +298,30 @@ class Snapshot:
             to = np.arange(inner[-1]) + np.repeat(bounds[places] - inner[:-1], np.diff(inner))
             terms[to], counts[to] = its_terms, its_counts
         return TermCounts(bounds, terms, counts)
+
+    def positions(self, docs: Ints, terms: Ints) -> Positions:
+        """Give the positions of terms, by number, in documents.
+
+        Where they are not stored, texts are analysed again: the same answer, and slower.
+        """
+        pieces: list[tuple[Ints, Positions]] = []
+        asked = terms.astype(np.int64)
+        for i, places, rows in self.by_segment(docs):
+            pieces.append((places, self._positions_in(self.segments[i], rows, asked)))
+        return Positions.joined(len(docs), len(terms), pieces)
+
+    def _positions_in(self, segment: Segment, rows: Ints, terms: Ints) -> Positions:
+        placed = segment.placed(self.analysis.title_weight)
+        if placed is None:
+            documents = [segment.documents[row] for row in rows.tolist()]
+            placed, rows = (
+                place_again(documents, self.analyzer, self.find_encoded),
+                np.arange(len(rows)),
+            )
+        found = find_positions(placed, rows, terms)
+        if found is None:
+            raise DamagedError(f"{segment.name}: positions that are not its terms'; {REMEDY}")
+        return found
 
     # What was derived from documents
 

@@ -17,7 +17,7 @@ from typing import Self
 import numpy as np
 
 from likewise.collection.adding import Added, Addition, mark_all_deleted
-from likewise.collection.build import Resources, SegmentBuilder
+from likewise.collection.build import Resources
 from likewise.collection.files import check_room, storage_errors
 from likewise.collection.generations import commit, sweep
 from likewise.collection.job import Job
@@ -26,12 +26,15 @@ from likewise.collection.manifest import Artifact, Manifest, SegmentEntry, read_
 from likewise.collection.merge import (
     Progress,
     all_runs,
+    begin_merge,
     copy_segment,
     join_terms,
     merged_bytes,
     next_run,
 )
 from likewise.collection.snapshot import Snapshot, open_snapshot
+from likewise.collection.words import FIELDS, MAIN
+from likewise.compiled import Ints
 from likewise.errors import CollectionError, UsageError
 from likewise.records import Document
 
@@ -229,8 +232,12 @@ class Writer:
     def _has_unused(self, segment: int) -> bool:
         """Tell whether a segment names words that no document of the collection has any more."""
         chosen = self.snapshot.segments[segment]
-        doc_freqs, _ = self.snapshot.frequencies(chosen.first_terms())
-        return bool((np.diff(chosen.terms.offsets)[doc_freqs <= 0] > 0).any())
+        unused = self._uses(chosen.first_terms()) <= 0
+        return bool((np.diff(chosen.terms.offsets)[unused] > 0).any())
+
+    def _uses(self, terms: Ints) -> Ints:
+        """Count the documents of terms, in all fields of words."""
+        return sum((self.snapshot.frequencies(terms, f)[0] for f in (MAIN, *FIELDS)), 0 * terms)
 
     def _merge(
         self,
@@ -247,12 +254,11 @@ class Writer:
         try:
             for first, last in reversed(runs):
                 chosen = snapshot.segments[first:last]
-                builder = SegmentBuilder(self.job, first_term=chosen[0].entry.first_term)
+                builder = begin_merge(self.job, chosen)
                 for segment in chosen:
                     copy_segment(segment, builder, progress)
                 numbers = np.concatenate([segment.first_terms() for segment in chosen])
-                doc_freqs, _ = snapshot.frequencies(numbers)
-                terms = join_terms(chosen, doc_freqs)
+                terms = join_terms(chosen, self._uses(numbers))
                 made = builder.seal(terms, resources)
                 merged[made.id] = [segment.entry.id for segment in chosen]
                 entries[first:last] = [made]

@@ -175,9 +175,7 @@ def _build(
         terms, builder = StringTable(), None
         _write_plan(job, old, segments)
 
-    batches: Iterator[PreparedBatch] = prepare(
-        old.documents(n_taken), resources, title_weight=old.analysis.title_weight
-    )
+    batches: Iterator[PreparedBatch] = prepare(old.documents(n_taken), resources)
     try:
         for batch in batches:
             if builder is not None and builder.is_full(lexicon.terms.strings):

@@ -10,8 +10,8 @@ from numpy.typing import NDArray
 
 from likewise.collection.pack import Arrays
 from likewise.collection.records import TermCounts
-from likewise.collection.segment import find_rows
 from likewise.collection.snapshot import Snapshot
+from likewise.collection.words import find_rows
 from likewise.compiled import Doubles, Ids, Ints
 from likewise.errors import UsageError
 

@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, ClassVar
 import numpy as np
 
 from likewise import notation
-from likewise.collection.segment import find_rows
 from likewise.collection.snapshot import Snapshot
+from likewise.collection.words import find_rows
 from likewise.errors import UsageError
 from likewise.models.bags import Bags, Vocabulary, gather
 from likewise.models.gibbs import make_cells, resume, start, sweep

@@ -21,8 +21,8 @@ from numpy.typing import NDArray
 from likewise import notation
 from likewise.collection.pack import Arrays, require
 from likewise.collection.records import TermCounts
-from likewise.collection.segment import find_rows
 from likewise.collection.snapshot import Snapshot
+from likewise.collection.words import find_rows
 from likewise.compiled import Doubles, Floats, Ids, Int, Ints, fast_kernel
 from likewise.errors import UsageError
 from likewise.models.attribution import (

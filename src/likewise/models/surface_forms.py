@@ -10,8 +10,8 @@ import numpy as np
 
 from likewise.collection.build import content
 from likewise.collection.postings import BLOCK, BLOCK_AT, BLOCK_MASK, START_BITS
-from likewise.collection.segment import find_rows
 from likewise.collection.snapshot import Snapshot
+from likewise.collection.words import find_rows
 from likewise.compiled import Ints
 from likewise.text.analysis import Analyzer, encode, split_words
 from likewise.text.chunks import cut

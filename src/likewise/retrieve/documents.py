@@ -156,7 +156,7 @@ def score_records(
     scores = np.empty(len(docs))
     for start in range(0, len(docs), _DOCS_AT_ONCE):
         block = docs[start : start + _DOCS_AT_ONCE]
-        counts = retriever.collection.term_counts(block)
+        counts = retriever.collection.term_counts(block, retriever.field)
         out = scores[start : start + _DOCS_AT_ONCE]
         missing = np.nan if absent is None else absent
         score_counts(counts, ordered, model, retriever.norms(block), out, missing)
@@ -172,7 +172,7 @@ def split_records(
     """Split the scores of documents by the words of a query, from their records: as weighed."""
     snapshot, kind = retriever.collection, retriever.model.impact
     terms, weights, factors, share = query
-    bounds, doc_terms, doc_counts = snapshot.term_counts(docs)
+    bounds, doc_terms, doc_counts = snapshot.term_counts(docs, retriever.field)
     order = np.argsort(terms, kind="stable")
     names, norms = snapshot.terms(terms[order]), retriever.norms(docs)
     parts = np.full((len(docs), len(terms)), np.nan, np.float32)

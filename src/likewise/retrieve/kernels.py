@@ -12,7 +12,7 @@ from typing import Any, NamedTuple, TypeAlias
 import numpy as np
 
 from likewise.collection.postings import BLOCK, Bounds, Postings, block_of, start_of
-from likewise.collection.segment import term_rows
+from likewise.collection.words import term_rows
 from likewise.compiled import Bools, Floats, Int, Ints, Shorts, kernel
 from likewise.retrieve.best import key_of, push, score_of
 from likewise.retrieve.impacts import add_impacts, best_impact, impact_at

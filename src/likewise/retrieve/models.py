@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import ClassVar, NamedTuple
 
 import numpy as np
@@ -16,14 +17,52 @@ import numpy as np
 from likewise import notation, registry
 from likewise.collection.postings import bm25_norms
 from likewise.collection.records import get, next_term
-from likewise.collection.segment import Segment
 from likewise.collection.snapshot import Snapshot
-from likewise.compiled import Bytes, Doubles, Floats, Int, Ints, Offsets, kernel
+from likewise.collection.words import MAIN, Words
+from likewise.compiled import Bools, Bytes, Doubles, Floats, Int, Ints, Offsets, kernel
 from likewise.errors import UsageError
 from likewise.stages.stage import Context, Result, Stage
 
 _WORDS = ("bm25", "ql", "ql-jm", "tfidf", "inner")
 BM25_IMPACT, TFIDF_IMPACT, DIRICHLET_IMPACT, JELINEK_MERCER_IMPACT, COUNT_IMPACT = range(5)
+
+
+@dataclass(frozen=True)
+class Statistics:
+    """What models know of a collection: the statistics of one of its fields of words."""
+
+    collection: Snapshot
+    field: str = MAIN
+
+    @property
+    def n_docs(self) -> int:
+        """How many documents there are, with words in the field or without."""
+        return self.collection.n_docs
+
+    @property
+    def n_terms(self) -> int:
+        """One more than the largest number of a term."""
+        return self.collection.n_terms
+
+    @cached_property
+    def n_tokens(self) -> int:
+        """How many words the field has."""
+        return self.collection.n_tokens_of(self.field)
+
+    @property
+    def average_length(self) -> float:
+        """The mean number of words of a document in the field."""
+        return self.collection.average_length_of(self.field)
+
+    def frequencies(self, terms: Ints) -> tuple[Ints, Ints]:
+        """Count the documents and the occurrences of terms."""
+        return self.collection.frequencies(terms, self.field)
+
+    def admitted(self, doc_freqs: Ints, term_freqs: Ints) -> Bools:
+        """Tell which terms are searched for: limits of the analysis are those of the main field."""
+        if self.field == MAIN:
+            return self.collection.admitted(doc_freqs, term_freqs)
+        return doc_freqs > 0
 
 
 class QueryTerms(NamedTuple):
@@ -66,13 +105,13 @@ class Model(Stage):
         """Weigh the terms of queries."""
         raise UsageError(f"{self} does not say how it weighs terms")
 
-    def norms(self, segment: Segment, collection: Snapshot) -> Floats:
-        """Give the norm of each document of a segment."""
-        norms = self.norms_of(segment.lengths, collection)
+    def norms(self, words: Words, collection: Statistics) -> Floats:
+        """Give the norm of each document of a segment, by a field of words of it."""
+        norms = self.norms_of(words.lengths, collection)
         assert norms is not None
         return norms
 
-    def norms_of(self, lengths: Offsets, collection: Snapshot) -> Floats | None:
+    def norms_of(self, lengths: Offsets, collection: Statistics) -> Floats | None:
         """Give the norms of documents of these lengths; None where length does not tell them."""
         return None
 
@@ -99,7 +138,7 @@ class BM25(Model):
         rarity = bm25_idf(n_docs, terms.doc_freqs)
         return TermWeights(terms.weights * rarity, np.ones(len(rarity)))
 
-    def norms_of(self, lengths: Offsets, collection: Snapshot) -> Floats:
+    def norms_of(self, lengths: Offsets, collection: Statistics) -> Floats:
         """Give `k1 (1 - b + b length/average)`."""
         return bm25_norms(lengths, max(collection.average_length, 1e-9), self.k1, self.b)
 
@@ -127,7 +166,7 @@ class QueryLikelihood(Model):
         """Weigh by the query, with `1 / (mu p)` within."""
         return TermWeights(terms.weights, np.divide(n_tokens / self.mu, terms.term_freqs))
 
-    def norms_of(self, lengths: Offsets, collection: Snapshot) -> Floats:
+    def norms_of(self, lengths: Offsets, collection: Statistics) -> Floats:
         """Give `ln(mu / (mu + length))`."""
         return np.asarray(np.log(self.mu / (self.mu + lengths)), np.float32)
 
@@ -154,7 +193,7 @@ class JelinekMercer(Model):
         odds = (1 - self.lam) / self.lam
         return TermWeights(terms.weights, np.divide(odds * n_tokens, terms.term_freqs))
 
-    def norms_of(self, lengths: Offsets, collection: Snapshot) -> Floats:
+    def norms_of(self, lengths: Offsets, collection: Statistics) -> Floats:
         """Give `1 / length`."""
         return (1 / np.maximum(lengths, 1)).astype(np.float32)
 
@@ -178,10 +217,10 @@ class TFIDF(Model):
         lengths = np.sqrt(np.bincount(terms.owners, np.square(query)))
         return TermWeights(query / lengths[terms.owners] * term_idf, np.ones(len(query)))
 
-    def norms(self, segment: Segment, collection: Snapshot) -> Floats:
+    def norms(self, words: Words, collection: Statistics) -> Floats:
         """Give one over the length of the document's vector."""
         doc_freqs, _ = collection.frequencies(np.arange(collection.n_terms))
-        stream, offsets = segment.records[:2]
+        stream, offsets = words.records[:2]
         return _one_over_length(stream, offsets, idf(collection.n_docs, doc_freqs))
 
 
@@ -196,7 +235,7 @@ class InnerProduct(Model):
         """Weigh by the query."""
         return TermWeights(terms.weights, np.ones(len(terms.weights)))
 
-    def norms_of(self, lengths: Offsets, collection: Snapshot) -> Floats:
+    def norms_of(self, lengths: Offsets, collection: Statistics) -> Floats:
         """Give ones: a document's length does not count."""
         return np.ones(len(lengths), np.float32)
 

@@ -12,13 +12,14 @@ import numpy as np
 from likewise.collection.postings import BLOCK, BLOCK_AT, BLOCK_MASK, Bounds
 from likewise.collection.segment import Segment
 from likewise.collection.snapshot import Snapshot
+from likewise.collection.words import MAIN
 from likewise.compiled import Bools, Floats, Ints
 from likewise.errors import UsageError
 from likewise.forking import Lock
 from likewise.records import Ranking
 from likewise.retrieve.best import NO_ANSWER, unpack
 from likewise.retrieve.kernels import Workspace, make_workspace, search_batch
-from likewise.retrieve.models import Model, QueryTerms
+from likewise.retrieve.models import Model, QueryTerms, Statistics
 
 _BATCH = 256
 _BATCH_ANSWERS = 1 << 20
@@ -28,11 +29,16 @@ LEAST_WEIGHT, LARGEST_WEIGHT = 1e-30, 1e30
 
 
 class Retriever:
-    """Ranks the documents of a snapshot by a model; safe to use from several threads."""
+    """Ranks the documents of a snapshot by a model; safe to use from several threads.
 
-    def __init__(self, collection: Snapshot, model: Model) -> None:
+    `field` is the field of words that is searched.
+    """
+
+    def __init__(self, collection: Snapshot, model: Model, field: str = MAIN) -> None:
         self.collection = collection
         self.model = model
+        self.field = field
+        self.statistics = Statistics(collection, field)
         self._norms: dict[str, Floats] = {}
         self._bounds: dict[str, tuple[Bounds, Floats, Floats]] = {}
         self._lock = Lock(reset=self._forget)
@@ -86,7 +92,8 @@ class Retriever:
         except IndexError:
             space = make_workspace()
         for i, segment in enumerate(self.collection.segments):
-            if segment.n_docs == 0 or len(segment.postings.terms) == 0:
+            words = segment.words(self.field)
+            if segment.n_docs == 0 or len(words.postings.terms) == 0:
                 continue
             live = segment.mask
             open_here = None if allowed is None else allowed[i]
@@ -94,7 +101,7 @@ class Retriever:
                 live = np.zeros(len(segment.mask), np.bool_)
                 live[: segment.n_docs] = open_here & segment.live
             search_batch(
-                segment.postings,
+                words.postings,
                 (self.model.impact, self._segment_norms(segment)),
                 (bounds, terms, weights, factors, shares),
                 (live, self.collection.bases[i], segment.n_docs),
@@ -137,7 +144,8 @@ class Retriever:
         if self.model.has_own_part:
             shares = np.bincount(owners, given, len(queries)).astype(np.float32)
         about = QueryTerms(owners, given, doc_freqs, term_freqs)
-        weighed = self.model.term_weights(about, self.collection.n_docs, self.collection.n_tokens)
+        statistics = self.statistics
+        weighed = self.model.term_weights(about, statistics.n_docs, statistics.n_tokens)
         weights = weighed.weights.astype(np.float32)
         order = np.lexsort((doc_freqs, -weights, owners))
         return (
@@ -163,8 +171,8 @@ class Retriever:
                 new = list(set(terms))
             if new:
                 numbers = self.collection.find_terms(new)
-                doc_freqs, term_freqs = self.collection.frequencies(numbers)
-                numbers[~self.collection.admitted(doc_freqs, term_freqs)] = -1
+                doc_freqs, term_freqs = self.statistics.frequencies(numbers)
+                numbers[~self.statistics.admitted(doc_freqs, term_freqs)] = -1
                 self._known.update(zip(new, count(len(self._known)), strict=False))
                 added = np.stack([numbers, doc_freqs, term_freqs])
                 self._table = np.concatenate([self._table, added], axis=1)
@@ -185,7 +193,8 @@ class Retriever:
         name = segment.entry.id
         if name not in self._norms:
             norms = np.zeros(len(segment.mask), np.float32)
-            norms[: segment.n_docs] = self.model.norms(segment, self.collection)
+            words = segment.words(self.field)
+            norms[: segment.n_docs] = self.model.norms(words, self.statistics)
             self._norms[name] = norms
         return self._norms[name]
 
@@ -193,14 +202,15 @@ class Retriever:
         """Give the pairs of entries, their norms, and the bounds of entries known so far."""
         name = segment.entry.id
         if name not in self._bounds:
-            pairs = segment.bounds
-            norms = self.model.norms_of(pairs.lengths.astype(np.uint32), self.collection)
+            words = segment.words(self.field)
+            pairs, postings = words.bounds, words.postings
+            norms = self.model.norms_of(pairs.lengths.astype(np.uint32), self.statistics)
             if norms is None:
                 blocks = self._segment_norms(segment).reshape(-1, BLOCK).max(axis=1)
                 sizes = np.diff(pairs.starts.astype(np.int64)).tolist()
                 owners = np.repeat(pairs.entries, sizes)
-                of_entries = segment.postings.entries[owners] >> BLOCK_AT & BLOCK_MASK
+                of_entries = postings.entries[owners] >> BLOCK_AT & BLOCK_MASK
                 norms = blocks[of_entries.astype(np.int64)]
-            known = np.full(len(segment.postings.entries) - 1, -1, np.float32)
+            known = np.full(len(postings.entries) - 1, -1, np.float32)
             self._bounds[name] = (pairs, norms, known)
         return self._bounds[name]

@@ -8,6 +8,7 @@ from functools import cached_property
 import numpy as np
 
 from likewise.collection.snapshot import Snapshot
+from likewise.collection.words import MAIN
 from likewise.compiled import Bools, Doubles, Floats, Ints
 from likewise.records import EMPTY, Explanation, Query, explanation
 from likewise.retrieve.documents import Whole, rank_examples, score_records, split_records
@@ -17,9 +18,10 @@ from likewise.stages.masks import mask_of
 from likewise.stages.stage import Context, Result, by_filter
 
 
-def retriever_of(snapshot: Snapshot, model: Model) -> Retriever:
-    """Give a search by words of a snapshot, made once."""
-    return snapshot.memo(("retriever", model), lambda: Retriever(snapshot, model))
+def retriever_of(snapshot: Snapshot, model: Model, field: str = MAIN) -> Retriever:
+    """Give a search by words of a snapshot, in a field of them, made once."""
+    key = ("retriever", model, field)
+    return snapshot.memo(key, lambda: Retriever(snapshot, model, field))
 
 
 def search_words(model: Model, batch: Sequence[Result], context: Context) -> list[Result]:
@@ -85,8 +87,9 @@ class WordScorer:
         terms = self._weighed[0]
         there = np.flatnonzero(mask_of(snapshot).holds(docs, snapshot))
         mine = docs[there]
-        n_read = int(snapshot.lengths(mine).sum())
-        if n_read <= int(snapshot.frequencies(terms)[0].sum()):
+        field = self.retriever.field
+        n_read = int(snapshot.lengths(mine, field).sum())
+        if n_read <= int(snapshot.frequencies(terms, field)[0].sum()):
             return self._by_records(docs)
         scores = np.full(len(docs), -np.inf)
         if len(terms):

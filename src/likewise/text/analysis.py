@@ -9,10 +9,11 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from itertools import accumulate
-from typing import Any
+from typing import Any, NamedTuple
 
 from likewise.errors import UsageError
 from likewise.text.chunks import cut
+from likewise.text.folding import fold
 from likewise.text.stops import stop_words
 
 _CACHE_LIMIT = 100_000
@@ -34,7 +35,8 @@ class Analysis:
     replaces the language's list. Lengths are in characters, before stemming; a Chinese or
     Japanese character is never too short. A word of a title counts `title_weight` times: that
     raised the AP of BM25 on each of three collections with titles (.308 to .320, .225 to .229,
-    .358 to .371). The last four
+    .358 to .371). With `fold` terms lose their accents after stemming, and with `positions` it is
+    stored where in a document each stands. The last four
     leave terms out of search and models by their document frequency (`max_df` is a share of
     the documents) and total frequency (0: no upper limit); they are looked at anew whenever
     the collection changes.
@@ -48,6 +50,8 @@ class Analysis:
     min_length: int = 2
     max_length: int = 64
     title_weight: int = 3
+    fold: bool = True
+    positions: bool = True
     min_df: int = 1
     max_df: float = 1.0
     min_count: int = 1
@@ -72,9 +76,10 @@ class Analysis:
 
     @classmethod
     def from_json(cls, values: Mapping[str, Any]) -> Analysis:
-        """Read what `to_json` gave."""
+        """Read what `to_json` gave; what it did not give yet was otherwise than it is now."""
         known = {field.name for field in dataclasses.fields(cls)}
-        kept = {"title_weight": 1} | {k: v for k, v in values.items() if k in known}
+        before = {"title_weight": 1, "fold": False, "positions": False}
+        kept = before | {k: v for k, v in values.items() if k in known}
         return cls(**kept | {"stop_list": tuple(values.get("stop_list", ()))})
 
 
@@ -119,6 +124,22 @@ def _check(analysis: Analysis) -> None:
         stop_words(analysis.stop)
 
 
+class Resolved(NamedTuple):
+    """What distinct chunks come to, one after the other.
+
+    Chunk i has `sizes[i]` terms and `widths[i]` words, dropped ones included; term j is the word
+    `places[j]` of its chunk. `exact` has the words of each chunk, `exact_sizes[i]` of them, that
+    are not terms as they are spelt: dropped, folded, or with a mark, as `c++`.
+    """
+
+    sizes: list[int]
+    widths: list[int]
+    terms: list[str]
+    places: list[int]
+    exact_sizes: list[int]
+    exact: list[str]
+
+
 class Analyzer:
     """Turns text into terms by an `Analysis`: each distinct chunk of text is worked out once."""
 
@@ -138,6 +159,31 @@ class Analyzer:
         chunks = cut([encode(text)])
         resolved = self.terms_of(chunks.distinct.all())
         return [term for token in chunks.tokens.tolist() for term in resolved[token]]
+
+    def placed(self, text: str) -> list[tuple[str, int]]:
+        """List the terms of a text with their positions, at which dropped words count."""
+        chunks = cut([encode(text)])
+        distinct = self.resolve_all(chunks.distinct.all())
+        ends = list(accumulate(distinct.sizes))
+        out: list[tuple[str, int]] = []
+        at = 0
+        for token in chunks.tokens.tolist():
+            mine = slice(ends[token] - distinct.sizes[token], ends[token])
+            places = (at + place for place in distinct.places[mine])
+            out += zip(distinct.terms[mine], places, strict=True)
+            at += distinct.widths[token]
+        return out
+
+    def exact(self, text: str) -> list[str]:
+        """List the words of a text that are not terms as they are spelt: see `Resolved`."""
+        chunks = cut([encode(text)], marks=True)
+        distinct = self.resolve_all(chunks.distinct.all())
+        ends = list(accumulate(distinct.exact_sizes))
+        return [
+            word
+            for token in chunks.tokens.tolist()
+            for word in distinct.exact[ends[token] - distinct.exact_sizes[token] : ends[token]]
+        ]
 
     def counts(self, text: str) -> dict[str, int]:
         """Count the terms of a text."""
@@ -160,31 +206,64 @@ class Analyzer:
         return [found[chunk] if chunk in found else known[chunk] for chunk in chunks]
 
     def resolve(self, chunks: Sequence[bytes]) -> tuple[list[int], list[str]]:
-        """Work out the terms of distinct chunks: how many each has, and all of them in order.
+        """Work out the terms of distinct chunks: how many each has, and all of them in order."""
+        found = self.resolve_all(chunks)
+        return found.sizes, found.terms
 
-        An ASCII chunk is a word; another one may hold none or several.
+    def resolve_all(self, chunks: Sequence[bytes]) -> Resolved:
+        """Work out the terms and exact forms of distinct chunks.
+
+        An ASCII chunk is a word, or one with a mark; another one may hold none or several.
         """
-        least, most, stop = self.analysis.min_length, self.analysis.max_length, self._stop
-        numbers = self.analysis.numbers
-        sizes: list[int] = []
-        words: list[str] = []
+        keeps = self._keeps
+        out = Resolved([], [], [], [], [], [])
+        sizes, widths, words, places, exact_sizes, exact = out
         for chunk in chunks:
-            found = (
-                (chunk.decode(),)
-                if chunk.isascii()
-                else split_words(chunk.decode("utf-8", "replace"))
-            )
-            size = 0
-            for word in found:
-                if len(word) > most or word in stop or (not numbers and word.isnumeric()):
-                    continue
-                if len(word) >= least or is_unspaced(ord(word[0])):
+            n_words, n_exact = len(words), len(exact)
+            width = 1
+            if chunk.isalnum():
+                word = chunk.decode()
+                if keeps(word):
                     words.append(word)
-                    size += 1
-            sizes.append(size)
-        if self._stem is None:
-            return sizes, words
-        return sizes, [stem or word for stem, word in zip(self._stem(words), words, strict=True)]
+                    places.append(0)
+                elif len(word) <= self.analysis.max_length:
+                    exact.append(word)
+            elif chunk.isascii():
+                width = 0
+                exact.append(chunk.decode())
+            else:
+                found = split_words(chunk.decode("utf-8", "replace"))
+                width = len(found)
+                for place, word in enumerate(found):
+                    kept = keeps(word)
+                    if kept:
+                        words.append(word)
+                        places.append(place)
+                    if len(word) <= self.analysis.max_length and not (
+                        kept and self._fold(word) == word
+                    ):
+                        exact.append(word)
+            sizes.append(len(words) - n_words)
+            widths.append(width)
+            exact_sizes.append(len(exact) - n_exact)
+        if self._stem is not None:
+            stems = zip(self._stem(words), words, strict=True)
+            words[:] = [self._fold(stem or word) for stem, word in stems]
+        elif self.analysis.fold:
+            words[:] = [fold(word) for word in words]
+        return out
+
+    def _fold(self, word: str) -> str:
+        return fold(word) if self.analysis.fold and not word.isascii() else word
+
+    def _keeps(self, word: str) -> bool:
+        """Tell whether a word becomes a term."""
+        analysis = self.analysis
+        if len(word) > analysis.max_length or word in self._stop:
+            return False
+        if not analysis.numbers and word.isnumeric():
+            return False
+        return len(word) >= analysis.min_length or is_unspaced(ord(word[0]))
 
 
 def encode(text: str) -> bytes:

@@ -7,6 +7,7 @@ taken apart by Unicode's rules later, once for each distinct chunk (see `analysi
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from functools import cache
 from typing import NamedTuple
 
@@ -81,7 +82,9 @@ for _byte in b"0123456789abcdefghijklmnopqrstuvwxyz":
 _KEEP = np.where(_FOLD > 0, np.arange(256), 0).astype(np.uint8)
 
 _HALF = np.uint64(32)
-_SPACE, _DOT, _NEWLINE = 32, ord("."), ord("\n")
+_SPACE, _DOT, _NEWLINE, _PLUS, _HASH = 32, ord("."), ord("\n"), ord("+"), ord("#")
+# The longest word that a mark belongs to.
+_MARKED = 16
 
 
 class Chunks(NamedTuple):
@@ -90,7 +93,7 @@ class Chunks(NamedTuple):
     `tokens[token_bounds[i]:token_bounds[i + 1]]` are the numbers of text i's chunks in
     `distinct`; `sentences[sentence_bounds[i]:sentence_bounds[i + 1]]` are the lengths in bytes
     of its sentences, which cover the text; `token_sentences` has the sentence of each token,
-    counted over the batch.
+    counted over the batch. The first `heads[i]` tokens of text i stand in its head.
     """
 
     tokens: Ids
@@ -99,31 +102,32 @@ class Chunks(NamedTuple):
     distinct: Strings
     sentences: Offsets
     sentence_bounds: Ints
+    heads: Ints
 
 
-def cut(texts: list[bytes], *, keep_case: bool = False) -> Chunks:
-    """Cut UTF-8 texts into chunks and sentences; letters of chunks may keep their case."""
+def cut(
+    texts: list[bytes],
+    *,
+    keep_case: bool = False,
+    marks: bool = False,
+    heads: Sequence[int] | None = None,
+) -> Chunks:
+    """Cut UTF-8 texts into chunks and sentences; letters of chunks may keep their case.
+
+    With `marks` a word that a mark belongs to (`c++`, `f#`, `.net`) is a chunk as well, after the
+    one of its letters (before it, where the mark is a dot). `heads` has how many bytes of each text
+    are its head, such as a title.
+    """
     laid = Strings.of(texts)
-    tokens, token_bounds, owners, arena, offsets, sentences, sentence_bounds = _cut(
-        *laid, _FOLD, _abbreviations()
+    sizes = np.zeros(len(texts), np.int64) if heads is None else np.array(heads, np.int64)
+    tokens, token_bounds, owners, arena, offsets, sentences, sentence_bounds, firsts = _cut(
+        *laid, _FOLD, _abbreviations(), sizes, marks
     )
     if keep_case:
         # Chunks are the same but for case; sentences are told by abbreviations in lower case.
-        tokens, _, _, arena, offsets, _, _ = _cut(*laid, _KEEP, _abbreviations())
-    return Chunks(tokens, token_bounds, owners, Strings(arena, offsets), sentences, sentence_bounds)
-
-
-def repeat_first(chunks: Chunks, firsts: Ints, times: int) -> Chunks:
-    """Count the first tokens of each text, so many of each, several times."""
-    sizes = np.diff(chunks.token_bounds)
-    places = np.arange(len(chunks.tokens)) - np.repeat(chunks.token_bounds[:-1], sizes)
-    repeats = np.where(places < np.repeat(firsts, sizes), times, 1)
-    bounds = np.concatenate([[0], np.cumsum(repeats)])[chunks.token_bounds]
-    return chunks._replace(
-        tokens=np.repeat(chunks.tokens, repeats),
-        token_bounds=bounds.astype(np.int64),
-        token_sentences=np.repeat(chunks.token_sentences, repeats),
-    )
+        tokens, _, _, arena, offsets, _, _, _ = _cut(*laid, _KEEP, _abbreviations(), sizes, marks)
+    distinct = Strings(arena, offsets)
+    return Chunks(tokens, token_bounds, owners, distinct, sentences, sentence_bounds, firsts)
 
 
 @cache
@@ -197,31 +201,66 @@ def _sentence_end(
 
 
 @kernel
+def _mark(buffer: Bytes, first: Int, i: Int, stop: Int, fold: Bytes) -> Int:
+    """Tell how long a mark at i is that belongs to the word from `first` to i; 0: it does not.
+
+    A dot belongs to the word after it: then less than 0, by its length and that of the word. Marks
+    are two plus signs after a word, but not three; a number sign that ends a word; and a dot
+    between a space, a line's end or a bracket and two letters or more.
+    """
+    c = buffer[i]
+    b = buffer[i + 1] if i + 1 < stop else np.uint8(_SPACE)
+    if c == _DOT:
+        j = i + 1
+        while j < stop and fold[buffer[j]] > 57 and buffer[j] < 128:
+            j += 1
+        ends = j == stop or fold[buffer[j]] == 0
+        return i - j if ends and 2 < j - i <= _MARKED and first == i else 0
+    if first == i or i - first > _MARKED - 2 or fold[buffer[first]] <= 57:
+        return 0
+    for j in range(first, i):
+        if buffer[j] >= 128:
+            return 0
+    if c == _PLUS:
+        return 2 if b == _PLUS and (i + 2 >= stop or buffer[i + 2] != _PLUS) else 0
+    return 0 if b == _HASH or fold[b] > 0 else 1
+
+
+@kernel
 def _cut(
-    buffer: Bytes, bounds: Offsets, fold: Bytes, abbreviations: NDArray[np.uint64]
-) -> tuple[Ids, Ints, Ids, Bytes, Offsets, Offsets, Ints]:
+    buffer: Bytes,
+    bounds: Offsets,
+    fold: Bytes,
+    abbreviations: NDArray[np.uint64],
+    heads: Ints,
+    marks: bool,
+) -> tuple[Ids, Ints, Ids, Bytes, Offsets, Offsets, Ints, Ints]:
     """Cut each `buffer[bounds[i]:bounds[i + 1]]`.
 
-    The chunks of an ASCII text equal `re.findall("[a-z0-9]+", text.lower())`.
+    The chunks of an ASCII text equal `re.findall("[a-z0-9]+", text.lower())`, without marks.
     """
     n_texts = len(bounds) - 1
-    room = len(buffer) // 2 + n_texts + 2
+    # Of a word with a mark there are two chunks.
+    room = (len(buffer) if marks else len(buffer) // 2) + n_texts + 2
     tokens = np.empty(room, np.int32)
     owners = np.empty(room, np.int32)
     sentences = np.empty(room, np.uint32)
     token_bounds = np.zeros(n_texts + 1, np.int64)
     sentence_bounds = np.zeros(n_texts + 1, np.int64)
-    arena = np.empty(len(buffer) + 1, np.uint8)
+    head_tokens = np.zeros(n_texts, np.int64)
+    arena = np.empty((2 if marks else 1) * len(buffer) + 1, np.uint8)
     offsets = np.zeros(room, np.uint32)
     slots = np.full(1 << 14, -1, np.int32)
     n_tokens = n_sentences = n_distinct = 0
     for text in range(n_texts):
         i: Int = np.int64(bounds[text])
         stop = np.int64(bounds[text + 1])
+        head_stop = i + heads[text]
         first, fresh = np.int64(i), True  # the sentence's start; true while it holds no chunk
         last_stop, last_hash, last_length = np.int64(-1), np.uint64(0), np.int64(0)
         while i < stop:
             c = fold[buffer[i]]
+            mark = np.int64(0)
             if c >= 128:
                 skip, ends = separator(buffer, i, stop)
                 if skip > 0:
@@ -241,20 +280,35 @@ def _cut(
                         n_sentences += 1
                         first, fresh, i = np.int64(j), True, j
                         continue
-                i += 1
-                continue
+                if marks and d in (_DOT, _PLUS, _HASH):
+                    before = i - last_length if last_stop == i else i
+                    if d != _DOT or i == bounds[text] or buffer[i - 1] in (_SPACE, _NEWLINE, 40):
+                        mark = np.int64(_mark(buffer, before, i, stop, fold))
+                if mark == 0:
+                    i += 1
+                    continue
             # A chunk starts here: its folded bytes go straight to the end of the arena.
             h = HASH_SEED
             start = np.int64(offsets[n_distinct])
             end = start
-            while i < stop:
-                c = fold[buffer[i]]
-                if c == 0 or (c >= 128 and separator(buffer, i, stop)[0] > 0):
-                    break
-                arena[end] = c
-                end += 1
-                h = (h ^ np.uint64(c)) * HASH_PRIME
-                i += 1
+            head_tokens[text] += i < head_stop
+            if mark == 0:
+                while i < stop:
+                    c = fold[buffer[i]]
+                    if c == 0 or (c >= 128 and separator(buffer, i, stop)[0] > 0):
+                        break
+                    arena[end] = c
+                    end += 1
+                    h = (h ^ np.uint64(c)) * HASH_PRIME
+                    i += 1
+            else:
+                a = i - last_length if mark > 0 else i
+                for k in range(a, i + abs(mark)):
+                    c = fold[buffer[k]] if fold[buffer[k]] > 0 else buffer[k]
+                    arena[end] = c
+                    end += 1
+                    h = (h ^ np.uint64(c)) * HASH_PRIME
+                i += mark if mark > 0 else np.int64(1)
             h = h ^ (h >> _HALF)
             slot = probe(h, arena, start, end, arena, offsets[: n_distinct + 1], slots)
             if slots[slot] < 0:
@@ -273,8 +327,10 @@ def _cut(
             tokens[n_tokens] = slots[slot]
             owners[n_tokens] = n_sentences
             n_tokens += 1
-            last_stop, last_hash, last_length = np.int64(i), h, end - start
-            fresh = False
+            # What ends a sentence is told by words without marks.
+            if mark == 0:
+                last_stop, last_hash, last_length = np.int64(i), h, end - start
+                fresh = False
         if first < stop:
             sentences[n_sentences] = stop - first
             n_sentences += 1
@@ -288,4 +344,5 @@ def _cut(
         offsets[: n_distinct + 1].copy(),
         sentences[:n_sentences].copy(),
         sentence_bounds,
+        head_tokens,
     )

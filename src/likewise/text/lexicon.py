@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
 import numpy as np
 
-from likewise.compiled import Ids, Ints, kernel
+from likewise.compiled import Ids, Int, Ints, kernel
 from likewise.text.analysis import Analyzer
 from likewise.text.chunks import Chunks
 from likewise.text.table import Strings, StringTable
 
 CACHED = 256 << 20
+# Of an occurrence: its text stands above its position.
+_POSITION = (1 << 32) - 1
 
 
 class Counts(NamedTuple):
@@ -24,12 +26,29 @@ class Counts(NamedTuple):
     lengths: Ints
 
 
+class Counted(NamedTuple):
+    """What is counted of a batch of texts.
+
+    `terms` are those of the whole, in which the head of a text counts as often as the analysis
+    says; `head` those of the heads alone, each occurrence once; `exact` the words that are not
+    terms as they are spelt. `positions` are those of the occurrences of each term, in the order of
+    `terms`, so many as `occurrences` says; the head of text i has `widths[i]`.
+    """
+
+    terms: Counts
+    head: Counts
+    exact: Counts
+    occurrences: Ids
+    positions: Ids
+    widths: Ints
+
+
 class Lexicon:
     """Numbers terms in the order in which they first appear.
 
     `known` looks up the numbers of terms that have one, -1 for others; new terms are numbered
     from `first` on. Only these are held in memory, and chunks of text that were met before: up to
-    about `cached` bytes of them.
+    about `cached` bytes of them. Exact forms are counted where `exact` says so.
     """
 
     def __init__(
@@ -39,8 +58,10 @@ class Lexicon:
         first: int = 0,
         *,
         cached: int = CACHED,
+        exact: bool = True,
     ) -> None:
         self.analyzer = analyzer
+        self._with_exact = exact
         self.first = first
         self._cached = cached
         self.terms = StringTable()
@@ -54,37 +75,51 @@ class Lexicon:
         self.terms = StringTable()
         return new
 
-    def count(self, chunks: Chunks) -> Counts:
+    def count(self, chunks: Chunks) -> Counted:
         """Count the terms of each text, numbering those that are new."""
         known = self._chunks.find(chunks.distinct)
         if (known < 0).any():
             known = self._learn(chunks.distinct, known)
-        starts = self._starts[: len(self._chunks) + 1]
-        return Counts(*_count(chunks.tokens, chunks.token_bounds, known, starts, self._numbers))
+        batch = (chunks.tokens, chunks.token_bounds, chunks.heads, known)
+        weight = self.analyzer.analysis.title_weight
+        found = _count(*batch, self._terms.part, self._widths.values, weight)
+        terms, head = Counts(*found[:4]), Counts(*found[4:8])
+        if not self._with_exact:
+            nothing = Counts(0 * terms.bounds, terms.terms[:0], terms.counts[:0], 0 * terms.lengths)
+            return Counted(terms, head, nothing, *found[8:])
+        spelt = _count(*batch, self._exact.part, self._widths.values, 1)
+        return Counted(terms, head, Counts(*spelt[:4]), *found[8:])
 
     @property
     def n_bytes(self) -> int:
         """How much memory the lexicon holds."""
-        return (
-            self.terms.n_bytes + self._chunks.n_bytes + self._starts.nbytes + self._numbers.nbytes
-        )
+        return self.terms.n_bytes + self._n_cached
+
+    @property
+    def _n_cached(self) -> int:
+        parts = (*self._terms, *self._exact, self._widths)
+        return self._chunks.n_bytes + sum(one.n_bytes for one in parts)
 
     def _forget(self) -> None:
         self._chunks = StringTable()
-        self._starts = np.zeros(1, np.int64)
-        self._numbers = np.empty(0, np.int32)
+        self._widths = _Grown()
+        self._terms = _Entries(_Grown([0]), _Grown(), _Grown())
+        self._exact = _Entries(_Grown([0]), _Grown(), _Grown())
 
     def _learn(self, distinct: Strings, known: Ints) -> Ints:
-        if self._chunks.n_bytes + self._starts.nbytes + self._numbers.nbytes > self._cached:
+        if self._n_cached > self._cached:
             self._forget()
             known = np.full(distinct.size, -1, np.int64)
         new = distinct.take(np.flatnonzero(known < 0))
-        sizes, terms = self.analyzer.resolve(new.all())
-        numbers = self._number(Strings.of([term.encode() for term in terms]))
+        found = self.analyzer.resolve_all(new.all())
+        numbers = self._number(Strings.of([term.encode() for term in found.terms]))
+        self._terms.append(found.sizes, numbers, found.places)
+        if self._with_exact:
+            # After the terms: these are numbered alike, whether or not exact forms are kept.
+            numbers = self._number(Strings.of([word.encode() for word in found.exact]))
+            self._exact.append(found.exact_sizes, numbers, [0] * len(numbers))
+        self._widths.append(found.widths)
         self._chunks.intern(new)
-        ends = self._starts[-1] + np.cumsum(sizes, dtype=np.int64)
-        self._starts = np.concatenate([self._starts, ends])
-        self._numbers = np.concatenate([self._numbers, numbers.astype(np.int32)])
         return self._chunks.find(distinct)
 
     def _number(self, terms: Strings) -> Ints:
@@ -96,68 +131,162 @@ class Lexicon:
         return numbers
 
 
+class _Grown:
+    """A growing array of integers."""
+
+    def __init__(self, values: Sequence[int] = ()) -> None:
+        self._held = np.array(values, np.int64)
+        self._size = len(values)
+
+    @property
+    def values(self) -> Ints:
+        return self._held[: self._size]
+
+    @property
+    def n_bytes(self) -> int:
+        return self._held.nbytes
+
+    def append(self, values: Sequence[int] | Ints) -> None:
+        size = self._size + len(values)
+        if size > len(self._held):
+            self._held = np.resize(self._held, max(size, 2 * len(self._held)))
+        self._held[self._size : size] = values
+        self._size = size
+
+
+class _Entries(NamedTuple):
+    """The terms of chunks: those of chunk c are from `starts[c]` to `starts[c + 1]`."""
+
+    starts: _Grown
+    numbers: _Grown
+    places: _Grown
+
+    @property
+    def part(self) -> tuple[Ints, Ints, Ints]:
+        return self.starts.values, self.numbers.values, self.places.values
+
+    def append(self, sizes: Sequence[int], numbers: Ints, places: Sequence[int]) -> None:
+        self.starts.append(self.starts.values[-1] + np.cumsum(sizes, dtype=np.int64))
+        self.numbers.append(numbers)
+        self.places.append(places)
+
+
 @kernel
 def _count(
-    tokens: Ids, bounds: Ints, chunks: Ints, starts: Ints, numbers: Ids
-) -> tuple[Ints, Ids, Ids, Ints]:
-    """Count the terms of each text.
+    tokens: Ids,
+    bounds: Ints,
+    heads: Ints,
+    chunks: Ints,
+    entries: tuple[Ints, Ints, Ints],
+    widths: Ints,
+    weight: Int,
+) -> tuple[Ints, Ids, Ids, Ints, Ints, Ids, Ids, Ints, Ids, Ids, Ints]:
+    """Count the terms of each text, and of its head; give the positions of their occurrences.
 
-    Token j stands for the terms `numbers[starts[c]:starts[c + 1]]` with `c = chunks[tokens[j]]`.
-    Equals np.unique(terms of the text, return_counts=True) for each text; here by two bucket
-    sorts over the batch, in time linear in its tokens.
+    Token j stands for the terms `numbers[starts[c]:starts[c + 1]]` with `c = chunks[tokens[j]]`,
+    and takes `widths[c]` positions. Equals np.unique(terms of the text, return_counts=True) for
+    each text, with `weight` of each in its head; here by two bucket sorts over the batch, in time
+    linear in its tokens.
     """
+    starts, numbers, places = entries
     n_texts = len(bounds) - 1
     # Rank the distinct terms of the batch, so that buckets are few and ascending.
-    n = 0
-    for c in chunks:
-        n += starts[c + 1] - starts[c]
-    distinct = np.empty(n, np.int32)
-    n = 0
-    for c in chunks:
-        for j in range(starts[c], starts[c + 1]):
-            distinct[n] = numbers[j]
-            n += 1
-    distinct = np.unique(distinct)
     first = np.zeros(len(chunks) + 1, np.int64)
     for i in range(len(chunks)):
         first[i + 1] = first[i] + starts[chunks[i] + 1] - starts[chunks[i]]
-    ranks = np.empty(first[-1], np.int64)
+    ranks = np.empty(first[-1], np.int32)
+    within = np.empty(first[-1], np.int64)
+    all_numbers = np.empty(first[-1], np.int32)
     for i in range(len(chunks)):
         for j in range(first[i + 1] - first[i]):
-            ranks[first[i] + j] = np.searchsorted(distinct, numbers[starts[chunks[i]] + j])
+            all_numbers[first[i] + j] = numbers[starts[chunks[i]] + j]
+            within[first[i] + j] = places[starts[chunks[i]] + j]
+    distinct = np.unique(all_numbers)
+    for j in range(len(all_numbers)):
+        ranks[j] = np.searchsorted(distinct, all_numbers[j])
     lengths = np.zeros(n_texts, np.int64)
+    head_lengths = np.zeros(n_texts, np.int64)
+    head_widths = np.zeros(n_texts, np.int64)
+    occurrences = np.zeros(n_texts + 1, np.int64)
     buckets = np.zeros(len(distinct) + 1, np.int64)
     for text in range(n_texts):
+        n = np.int64(0)
         for j in range(bounds[text], bounds[text + 1]):
-            for k in range(first[tokens[j]], first[tokens[j] + 1]):
+            token = tokens[j]
+            if j == bounds[text] + heads[text]:
+                head_lengths[text] = n
+            for k in range(first[token], first[token + 1]):
                 buckets[ranks[k] + 1] += 1
-                lengths[text] += 1
+            n += first[token + 1] - first[token]
+        if heads[text] == bounds[text + 1] - bounds[text]:
+            head_lengths[text] = n
+        occurrences[text + 1] = n
+        lengths[text] = n + (weight - 1) * head_lengths[text]
     buckets = np.cumsum(buckets)
-    owners = np.empty(buckets[-1], np.int32)
+    # Each occurrence as its text and its position.
+    found = np.empty(buckets[-1], np.int64)
     cursor = buckets[:-1].copy()
     for text in range(n_texts):
+        at = np.int64(text) << 32
         for j in range(bounds[text], bounds[text + 1]):
-            for k in range(first[tokens[j]], first[tokens[j] + 1]):
-                owners[cursor[ranks[k]]] = text
+            token = tokens[j]
+            if j == bounds[text] + heads[text]:
+                head_widths[text] = at & _POSITION
+            for k in range(first[token], first[token + 1]):
+                found[cursor[ranks[k]]] = at + within[k]
                 cursor[ranks[k]] += 1
+            at += widths[chunks[token]]
+        if heads[text] == bounds[text + 1] - bounds[text]:
+            head_widths[text] = at & _POSITION
     sizes = np.zeros(n_texts + 1, np.int64)
+    head_sizes = np.zeros(n_texts + 1, np.int64)
     for rank in range(len(distinct)):
-        last = -1
+        last = np.int64(-1)
         for j in range(buckets[rank], buckets[rank + 1]):
-            if owners[j] != last:
-                last = owners[j]
+            text = found[j] >> 32
+            if text != last:
+                last = text
                 sizes[last + 1] += 1
-    out_bounds = np.cumsum(sizes)
+                head_sizes[last + 1] += found[j] & _POSITION < head_widths[last]
+    out_bounds, head_bounds = np.cumsum(sizes), np.cumsum(head_sizes)
     terms = np.empty(out_bounds[-1], np.int32)
     counts = np.empty(out_bounds[-1], np.int32)
-    place = out_bounds[:-1].copy()
+    uses = np.empty(out_bounds[-1], np.int32)
+    head_terms = np.empty(head_bounds[-1], np.int32)
+    head_counts = np.empty(head_bounds[-1], np.int32)
+    positions = np.empty(buckets[-1], np.int32)
+    place, head_place = out_bounds[:-1].copy(), head_bounds[:-1].copy()
+    free = np.cumsum(occurrences)
     for rank in range(len(distinct)):
         j = buckets[rank]
         while j < buckets[rank + 1]:
-            text, first_of_run = owners[j], j
-            while j < buckets[rank + 1] and owners[j] == text:
+            text = found[j] >> 32
+            n_here, n_head, to = 0, 0, free[text]
+            while j < buckets[rank + 1] and found[j] >> 32 == text:
+                position = found[j] & _POSITION
+                positions[to + n_here] = position
+                n_here += 1
+                n_head += position < head_widths[text]
                 j += 1
+            free[text] += n_here
             terms[place[text]] = distinct[rank]
-            counts[place[text]] = j - first_of_run
+            counts[place[text]] = n_here + (weight - 1) * n_head
+            uses[place[text]] = n_here
             place[text] += 1
-    return out_bounds, terms, counts, lengths
+            if n_head > 0:
+                head_terms[head_place[text]] = distinct[rank]
+                head_counts[head_place[text]] = n_head
+                head_place[text] += 1
+    return (
+        out_bounds,
+        terms,
+        counts,
+        lengths,
+        head_bounds,
+        head_terms,
+        head_counts,
+        head_lengths,
+        uses,
+        positions,
+        head_widths,
+    )

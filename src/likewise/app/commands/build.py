@@ -165,6 +165,14 @@ def _add_analysis(parser: argparse.ArgumentParser) -> None:
         help="how often a title's words count (default 3)",
     )
     group.add_argument(
+        "--no-fold", action="store_true", help="keep accents: cafe does not find café"
+    )
+    group.add_argument(
+        "--no-positions",
+        action="store_true",
+        help="do not store where words stand: smaller, phrases take longer",
+    )
+    group.add_argument(
         "--min-df", type=whole, default=1, metavar="N", help="terms in at least N documents"
     )
     group.add_argument(
@@ -335,6 +343,8 @@ def _analysis(options: argparse.Namespace) -> Analysis:
         min_length=options.min_length,
         max_length=options.max_length,
         title_weight=options.title_weight,
+        fold=not options.no_fold,
+        positions=not options.no_positions,
         min_df=options.min_df,
         max_df=options.max_df,
         min_count=options.min_count,

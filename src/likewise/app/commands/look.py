@@ -115,6 +115,8 @@ def _analysis(collection: Collection) -> str:
         "min_length",
         "max_length",
         "title_weight",
+        "fold",
+        "positions",
         "min_df",
         "max_df",
         "min_count",
