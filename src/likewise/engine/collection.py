@@ -36,6 +36,7 @@ from likewise.evaluate.trec import Qrels, Run
 from likewise.records import Document, Query
 from likewise.retrieve.models import BM25
 from likewise.sources import Columns, OnBad, Place, documents_of
+from likewise.stages.stage import as_results
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike
@@ -127,13 +128,22 @@ class Collection:
         expand: Expansion = "",
         smooth: Smooth = "",
         explain: bool = False,
+        syntax: bool = True,
     ) -> Answers:
         """Find the k documents that best match a query, by words or (`near`) by topics.
 
-        Where none of method, expand and smooth is named, they are as in `pipeline`.
+        Where none of method, expand and smooth is named, they are as in `pipeline`. With `syntax`
+        a text is read as people type it: "phrases", +word, -word, title:word, word^2, neuro*, AND,
+        OR, NOT and parentheses; and what may have been meant is suggested.
         """
-        pipeline = self.pipeline(method, k=k, expand=expand, smooth=smooth, filter=filter)
-        return check_searches(pipeline).answers(query, explain=explain)
+        pipeline = check_searches(
+            self.pipeline(method, k=k, expand=expand, smooth=smooth, filter=filter)
+        )
+        if syntax and isinstance(query, str):
+            from likewise.engine.typed import answer_typed
+
+            return answer_typed(pipeline, query, explain=explain)
+        return pipeline.answers(query, explain=explain)
 
     def run(
         self,
@@ -146,11 +156,20 @@ class Collection:
         smooth: Smooth = "",
         name: str = "",
         threads: int = 0,
+        syntax: bool = False,
     ) -> Run:
-        """Answer many queries, for evaluation or a TREC run file; methods as for `search`."""
+        """Answer many queries, for evaluation or a TREC run file; methods as for `search`.
+
+        With `syntax` their texts are read as `search` reads what is typed.
+        """
         pipeline = self.pipeline(
             method, k=k, expand=expand, smooth=smooth, filter=filter, threads=threads
         )
+        if syntax:
+            from likewise.retrieve.typed import read_typed
+
+            asked = (result.query for result in as_results(queries))
+            queries = [read_typed(query, pipeline.snapshot)[0] for query in asked]
         return check_searches(pipeline).run(queries, name=name)
 
     @of_one_state
