@@ -186,6 +186,68 @@ class Filter:
 ALL = Filter()
 
 
+@dataclass(frozen=True)
+class Match:
+    """What a document must have to be an answer: a tree of words, phrases and prefixes.
+
+    `kind` is words (one, or several one after another: a phrase), prefix, all, any or not; leaves
+    have a `text` and the `field` that it is looked for in ("": anywhere), the others `parts`. It
+    prints as a person would type it.
+    """
+
+    kind: str
+    text: str = ""
+    field: str = ""
+    parts: tuple[Match, ...] = ()
+
+    def __str__(self) -> str:
+        if self.kind == "not":
+            return f"NOT {self.parts[0]._inner()}"
+        if self.kind in ("all", "any"):
+            return (" AND " if self.kind == "all" else " OR ").join(
+                part._inner() for part in self.parts
+            )
+        field = f"{self.field}:" if self.field else ""
+        return f'{field}"{self.text}"' if self.kind == "words" else f"+{field}{self.text}*"
+
+    def _inner(self) -> str:
+        return f"({self})" if self.kind in ("all", "any") else str(self)
+
+    def to_json(self) -> dict[str, Any]:
+        """Give plain values."""
+        if self.parts:
+            return {"kind": self.kind, "parts": [part.to_json() for part in self.parts]}
+        return {"kind": self.kind, "text": self.text, "field": self.field}
+
+    @classmethod
+    def from_json(cls, values: Mapping[str, Any]) -> Match:
+        """Read what `to_json` gave."""
+        parts = tuple(cls.from_json(part) for part in values.get("parts", ()))
+        return cls(values["kind"], values.get("text", ""), values.get("field", ""), parts)
+
+
+def match_all(parts: Iterable[Match]) -> Match:
+    """Match what all parts match."""
+    return _joined("all", parts)
+
+
+def match_any(parts: Iterable[Match]) -> Match:
+    """Match what any part matches."""
+    return _joined("any", parts)
+
+
+def match_none(part: Match) -> Match:
+    """Match what a part does not."""
+    return part.parts[0] if part.kind == "not" else Match("not", parts=(part,))
+
+
+def _joined(kind: str, parts: Iterable[Match]) -> Match:
+    """Join parts, those of the same kind opened and none named twice."""
+    opened = [inner for part in parts for inner in (part.parts if part.kind == kind else [part])]
+    distinct = tuple(dict.fromkeys(opened))
+    return distinct[0] if len(distinct) == 1 else Match(kind, parts=distinct)
+
+
 class Expansion(NamedTuple):
     """What was made of a query: how, and from which terms.
 
@@ -231,8 +293,8 @@ class Query(NamedTuple):
     """What is asked: a text, weighted terms in place of it, or documents in hand.
 
     `terms` are analysed terms, as the collection stores them. Answers are to be like the documents
-    of `like` and not like those of `unlike`. `filter` says what may be an answer, and `expansion`
-    where terms come from that the user did not give.
+    of `like` and not like those of `unlike`. `filter` says by fields what may be an answer, `match`
+    by words, and `expansion` where terms come from that the user did not give.
     """
 
     qid: str
@@ -242,6 +304,7 @@ class Query(NamedTuple):
     unlike: tuple[QueryDocument, ...] = ()
     filter: Filter = ALL
     expansion: Expansion | None = None
+    match: Match | None = None
 
 
 class Part(NamedTuple):

@@ -43,6 +43,12 @@ EXPANDERS = {
 # What smooths a ranking.
 SMOOTHINGS = {"klsa": "likewise.like.smooth:Smoothing"}
 
+# What goes by how words are spelt and where they stand.
+PLACES = {
+    "exact": "likewise.retrieve.exact:ExactWords",
+    "proximity": "likewise.retrieve.proximity:Proximity",
+}
+
 # Finders: indexes that propose the vectors near a query.
 FINDERS = {
     "auto": "likewise.neighbours.choose:Auto",

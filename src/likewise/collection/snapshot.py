@@ -318,6 +318,11 @@ class Snapshot:
             terms[to], counts[to] = its_terms, its_counts
         return TermCounts(bounds, terms, counts)
 
+    @property
+    def has_positions(self) -> bool:
+        """Whether positions are stored of all documents."""
+        return all(segment.pack_of("positions.offsets") is not None for segment in self.segments)
+
     def positions(self, docs: Ints, terms: Ints) -> Positions:
         """Give the positions of terms, by number, in documents.
 

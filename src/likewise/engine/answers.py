@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from itertools import islice
-from typing import Any, TypeAlias, overload
+from typing import Any, NamedTuple, TypeAlias, overload
 
 from likewise.engine.frames import rows_frame
 from likewise.records import Explanation, Part, Passage, Query
@@ -120,6 +120,36 @@ class Expanded:
         }
 
 
+class Told(NamedTuple):
+    """What there is to say of a query as it was typed.
+
+    `notes` say what was not understood, `unknown` are words that no document has, `suggestion` is
+    what may have been meant; where it was `applied`, the answers are those to it.
+    """
+
+    notes: tuple[str, ...] = ()
+    unknown: tuple[str, ...] = ()
+    suggestion: str = ""
+    applied: bool = False
+
+    def lines(self, query: str) -> list[str]:
+        """Say it, a line each."""
+        lines = [*self.notes]
+        if self.applied:
+            return [*lines, f"nothing for {query}; showing {self.suggestion}"]
+        lines += [f"no document has: {', '.join(self.unknown)}"] if self.unknown else []
+        return lines + ([f"did you mean: {self.suggestion}"] if self.suggestion else [])
+
+    def to_json(self) -> dict[str, Any]:
+        """Give plain values."""
+        return {
+            "notes": list(self.notes),
+            "unknown": list(self.unknown),
+            "suggestion": self.suggestion or None,
+            "applied": self.applied,
+        }
+
+
 class Answers(Sequence[Answer]):
     """The answers to one query, best first; prints as a table."""
 
@@ -131,11 +161,13 @@ class Answers(Sequence[Answer]):
         method: str = "",
         expanded: Expanded | None = None,
         surfaces: Surfaces | None = None,
+        told: Told | None = None,
     ) -> None:
         self._answers = tuple(answers)
         self.query = query
         self.method = method
         self.expanded = expanded
+        self.told = told
         self._surfaces = surfaces
 
     def __len__(self) -> int:
@@ -155,6 +187,8 @@ class Answers(Sequence[Answer]):
         return self._answers[i]
 
     def __str__(self) -> str:
+        if self.told and (lines := self.told.lines(self.query)):
+            return "\n".join([*lines, str(self.untold())])
         explained = any(answer.explanation for answer in self._answers)
         if self.expanded and self._answers and (explained or self.expanded.skipped_reason):
             return f"{self.expanded.shown(columns(), self._words)}\n\n{self.table(columns())}"
@@ -220,6 +254,14 @@ class Answers(Sequence[Answer]):
         """Give the same answers, to be shown with the words that terms stand for."""
         return self._with(self._answers, surfaces=surfaces)
 
+    def asked(self, query: str, told: Told) -> Answers:
+        """Give the same answers with what was typed, and what there is to say of it."""
+        return self._with(self._answers, query=query, told=told)
+
+    def untold(self) -> Answers:
+        """Give the same answers without what there is to say of the query."""
+        return self._with(self._answers, told=None)
+
     def alone(self) -> Answers:
         """Give the same answers without what was made of the query."""
         return self._with(self._answers, expanded=None)
@@ -230,12 +272,15 @@ class Answers(Sequence[Answer]):
             "method": self.method,
             "expanded": self.expanded,
             "surfaces": self._surfaces,
+            "told": self.told,
         }
         return Answers(answers, **(kept | changed))
 
     def to_json(self) -> dict[str, Any]:
         """Give plain values."""
         values: dict[str, Any] = {"query": self.query, "method": self.method}
+        if self.told:
+            values |= self.told.to_json()
         if self.expanded:
             values["expansion"] = self.expanded.to_json()
         values["answers"] = [

@@ -129,13 +129,22 @@ class Collection:
         expand: Expansion = "",
         smooth: Smooth = "",
         explain: bool = False,
+        syntax: bool = True,
     ) -> Answers:
         """Find the k documents that best match a query, by words or (`near`) by topics.
 
-        Where none of method, expand and smooth is named, they are as in `pipeline`.
+        Where none of method, expand and smooth is named, they are as in `pipeline`. With `syntax`
+        a text is read as people type it: "phrases", +word, -word, title:word, word^2, neuro*, AND,
+        OR, NOT and parentheses; and what may have been meant is suggested.
         """
-        pipeline = self.pipeline(method, k=k, expand=expand, smooth=smooth, filter=filter)
-        return check_searches(pipeline).answers(query, explain=explain)
+        pipeline = check_searches(
+            self.pipeline(method, k=k, expand=expand, smooth=smooth, filter=filter)
+        )
+        if syntax and isinstance(query, str):
+            from likewise.engine.typed import answer_typed
+
+            return answer_typed(pipeline, query, explain=explain)
+        return pipeline.answers(query, explain=explain)
 
     def run(
         self,
@@ -148,14 +157,21 @@ class Collection:
         smooth: Smooth = "",
         name: str = "",
         threads: int = 0,
+        syntax: bool = False,
     ) -> Run:
         """Answer many queries, for evaluation or a TREC run file; methods as for `search`.
 
         Queries are texts, `Query` records, a dict of ids and texts, or a frame (`qid`, `query`).
+        With `syntax` their texts are read as `search` reads what is typed.
         """
         pipeline = self.pipeline(
             method, k=k, expand=expand, smooth=smooth, filter=filter, threads=threads
         )
+        if syntax:
+            from likewise.retrieve.typed import read_typed
+
+            asked = (result.query for result in as_queries(queries))
+            queries = [read_typed(query, pipeline.snapshot)[0] for query in asked]
         return check_searches(pipeline).run(queries, name=name)
 
     @of_one_state

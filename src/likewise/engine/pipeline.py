@@ -173,7 +173,8 @@ def read_search(
     snapshot: Snapshot, method: Method = "", expand: Expansion = "", smooth: Smooth = ""
 ) -> Stage:
     """Read a search as `Collection.pipeline` takes it."""
-    if not method and not expand and not smooth:
+    default = not method and not expand and not smooth
+    if default:
         smooth = _DEFAULT_SMOOTH if "smooth" in snapshot.manifest.defaults else ""
         expand = _DEFAULT_EXPAND
     stage = read_method(method) if method else BM25()
@@ -192,6 +193,10 @@ def read_search(
         if not isinstance(smooth, str | Smoothing):
             raise WrongType(f"{smooth!r} is no smoothing: write klsa, klsa(docs=10), or none")
         stage = stage >> read_smoothing(smooth)
+    if default and snapshot.has_positions:
+        from likewise.retrieve.proximity import Proximity
+
+        stage = stage >> Proximity()
     return stage
 
 

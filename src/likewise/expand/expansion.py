@@ -14,7 +14,7 @@ from likewise import notation, registry
 from likewise.compiled import Bools, Doubles, Ints
 from likewise.errors import UsageError, WrongType
 from likewise.expand.pool import Pool
-from likewise.records import Expansion, Filter, Query, Ranking
+from likewise.records import Expansion, Filter, Match, Query, Ranking
 from likewise.retrieve.models import BM25, Model
 from likewise.retrieve.search import Retriever
 from likewise.retrieve.words import retriever_of, terms_of
@@ -81,12 +81,13 @@ class Expander(Stage):
 
     def run(self, batch: Sequence[Result], context: Context) -> list[Result]:
         """Expand the queries, those of one search and filter together."""
-        groups: dict[tuple[Model, Filter], list[int]] = {}
+        groups: dict[tuple[Model, Filter, Match | None], list[int]] = {}
         for i, result in enumerate(batch):
-            groups.setdefault((_searches(result), result.query.filter), []).append(i)
+            query = result.query
+            groups.setdefault((_searches(result), query.filter, query.match), []).append(i)
         found = [*batch]
-        for (model, filter), places in groups.items():
-            mask = context.mask(filter)
+        for (model, *_), places in groups.items():
+            mask = context.mask(batch[places[0]].query)
             retriever = retriever_of(context.snapshot, model)
             search = WordSearch(retriever, mask.segments if mask.bars else None, context.threads)
             mine = [batch[i] for i in places]

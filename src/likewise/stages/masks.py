@@ -1,4 +1,4 @@
-"""Which documents of a snapshot may be answers? Filters as masks, each evaluated once."""
+"""Which documents of a snapshot may be answers? Filters and matches as masks, evaluated once."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import numpy as np
 from likewise.collection.snapshot import Snapshot
 from likewise.compiled import Bools, Ints
 from likewise.forking import Lock
-from likewise.records import ALL, Filter
+from likewise.records import ALL, Filter, Match
 from likewise.stages.conditions import matcher_of
 
 _KEPT = 8
@@ -51,32 +51,39 @@ class Mask(NamedTuple):
         return Mask(tuple(segments), n)
 
 
-def mask_of(snapshot: Snapshot, filter: Filter = ALL) -> Mask:
-    """Give the mask of a filter; those asked for last are kept."""
-    return snapshot.memo("masks", lambda: _Masks(snapshot)).of(filter)
+def mask_of(snapshot: Snapshot, filter: Filter = ALL, match: Match | None = None) -> Mask:
+    """Give the mask of a filter and of words that must occur; those asked for last are kept."""
+    return snapshot.memo("masks", lambda: _Masks(snapshot)).of(filter, match)
 
 
 class _Masks:
     def __init__(self, snapshot: Snapshot) -> None:
         self._snapshot = snapshot
         self._lock = Lock()
-        self._kept: OrderedDict[Filter, Mask] = OrderedDict()
+        self._kept: OrderedDict[tuple[Filter, Match | None], Mask] = OrderedDict()
 
-    def of(self, filter: Filter) -> Mask:
+    def of(self, filter: Filter, match: Match | None) -> Mask:
+        key = filter, match
         with self._lock:
-            if filter not in self._kept:
-                self._kept[filter] = _make(self._snapshot, filter)
-            self._kept.move_to_end(filter)
+            if key not in self._kept:
+                self._kept[key] = _make(self._snapshot, filter, match)
+            self._kept.move_to_end(key)
             if len(self._kept) > _KEPT:
                 self._kept.popitem(last=False)
-            return self._kept[filter]
+            return self._kept[key]
 
 
-def _make(snapshot: Snapshot, filter: Filter) -> Mask:
+def _make(snapshot: Snapshot, filter: Filter, match: Match | None) -> Mask:
     matchers = [[matcher_of(one, snapshot) for one in conditions] for conditions in filter.any_of]
+    matched: list[Bools] = []
+    if match is not None:
+        # Imported where somebody asks for it: plain queries do without its kernels.
+        from likewise.stages.match import match_masks
+
+        matched = match_masks(snapshot, match)
     masks: list[Bools | None] = []
     n = 0
-    for segment in snapshot.segments:
+    for i, segment in enumerate(snapshot.segments):
         mask = None if segment.entry.deleted is None else segment.live
         if filter != ALL:
             either = [
@@ -84,6 +91,8 @@ def _make(snapshot: Snapshot, filter: Filter) -> Mask:
             ]
             met = np.asarray(np.logical_or.reduce(either), np.bool_)
             mask = met if mask is None else mask & met
+        if match is not None:
+            mask = matched[i] if mask is None else mask & matched[i]
         masks.append(mask)
         n += segment.n_docs if mask is None else int(np.count_nonzero(mask))
     return Mask(tuple(masks), n)

@@ -14,6 +14,7 @@ STAGES = registry.Table(
     registry.SEARCHES,
     registry.EXPANDERS,
     registry.SMOOTHINGS,
+    registry.PLACES,
     groups=("likewise.search", "likewise.expand", "likewise.smooth"),
 )
 

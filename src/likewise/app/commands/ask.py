@@ -98,7 +98,22 @@ day. \ before | * = < > ! ~ or a space takes it as it is: title=C\*. `likewise i
 with their types, and --type of `likewise index` and `merge` says them.
 """
 
+_SYNTAX = """\
+queries (--plain: none of this; nor in a query of 30 words or more):
+  black holes          documents that have any of the words, the better the more they say
+  "black holes"        they must stand so, one after the other
+  +nile -egypt         nile must occur, egypt must not
+  title:nile           nile must be in the title; title:"black hole" as well
+  neuro*               any word that begins so
+  nile^3 river         nile counts three times
+  nile AND (egypt OR sudan) NOT river      both must match; at least one; must not
+What cannot be read so is searched as plain words, and a message says so. Words that no document has
+are named, and the nearest words of the collection suggested; they are searched for where nothing is
+found otherwise.
+"""
+
 _SEARCH_MANUAL = f"""\
+{_SYNTAX}
 {_DEFAULT}
 {_METHODS}
 {_EXPANDERS.format(shown=_ALL_TERMS)}
@@ -107,6 +122,8 @@ _SEARCH_MANUAL = f"""\
 examples:
   likewise search papers.lw "boundary layer transition" -k 5
   likewise search papers.lw "wing flutter" --filter "year>=1960" --explain
+  likewise search papers.lw wing flutter -panel
+  likewise search papers.lw '"wing flutter" OR title:panel'
   likewise search papers.lw "wing flutter" --method bm25
   likewise search papers.lw "wing flutter" --expand rm3 --smooth "klsa(share=0.2)" --explain
 """
@@ -142,6 +159,10 @@ def register(commands: Commands) -> None:
     )
     search.add_argument("collection", type=Path, metavar="DIR", help="the collection")
     search.add_argument("query", nargs="+", metavar="WORDS", help="the query")
+    search.words = "query"
+    search.add_argument(
+        "--plain", action="store_true", help="search for all words as they are, without operators"
+    )
     add_k(search, 10)
     add_shared(search, *_ASKING, "explain")
     search.add_argument("--quiet", action="store_true", help="no progress on standard error")
@@ -181,10 +202,14 @@ def _search(options: argparse.Namespace) -> None:
         **_how(options),
         filter=options.filter,
         explain=options.explain,
+        syntax=not options.plain,
     )
     if options.json:
         print_json(answers.to_json())
         return
+    for line in answers.told.lines(answers.query) if answers.told else ():
+        print(f"likewise: {line}", file=sys.stderr)
+    answers = answers.untold()
     if not len(answers) and not collection.snapshot.analyzer.terms(answers.query):
         print("likewise: the query holds no word that is searched for", file=sys.stderr)
     elif answers.expanded and answers.expanded.skipped_reason:
