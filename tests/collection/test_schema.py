@@ -165,6 +165,16 @@ def test_a_merge_gives_another_type(tmp_path):
     assert [text.decode() for text in fields.texts("f")[0].all()] == ["04/03/2015", "7", "true"]
 
 
+def test_a_merge_forgets_fields_of_deleted_documents_only(tmp_path):
+    folder = tmp_path / "c.lw"
+    build(folder, documents(1), types={"later": "date"})
+    add(folder, "x", first=1, name="secret")
+    with Writer(folder) as writer:
+        writer.delete(["d1"])
+        writer.merge()
+    assert open_snapshot(folder).manifest.fields == {"f": "number", "later": "date"}
+
+
 @pytest.mark.usefixtures("small_blocks")
 def test_types_do_not_depend_on_threads(tmp_path):
     from likewise.collection.build import Resources

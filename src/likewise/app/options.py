@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 import re
 import sys
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
 from likewise import registry
@@ -159,22 +159,6 @@ def print_json(value: Any) -> None:
     flags = orjson.OPT_INDENT_2 | orjson.OPT_SERIALIZE_NUMPY | orjson.OPT_APPEND_NEWLINE
     sys.stdout.buffer.write(orjson.dumps(value, option=flags))
     sys.stdout.buffer.flush()
-
-
-def field_line(about: Mapping[str, Any]) -> str:
-    """Describe a field: its type, how many documents have it, and its range or an example."""
-    from likewise.collection.schema import FieldType
-
-    count = f"{about['documents']:,} document" + "s" * (about["documents"] != 1)
-    parts = [FieldType(about["type"]).phrase + ", lists" * about["lists"], count]
-    example = about["example"] if len(about["example"]) < 60 else about["example"][:59] + "…"
-    if about["range"] and about["type"] != FieldType.BOOLEAN:
-        parts.append(" to ".join(map(str, about["range"])))
-    if about["as_text"]:
-        parts.append(f"{about['as_text']:,} kept as text, such as {example!r}")
-    elif example:
-        parts.append(f"such as {example!r}")
-    return "; ".join(parts)
 
 
 def human_size(n_bytes: float) -> str:

@@ -225,6 +225,11 @@ class SegmentBuilder:
         return self._fields.types
 
     @property
+    def field_names(self) -> set[str]:
+        """The fields that any document has."""
+        return self._fields.names
+
+    @property
     def n_bytes(self) -> int:
         """About how much memory the segment holds."""
         return self._fields.n_bytes

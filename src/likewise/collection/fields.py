@@ -46,6 +46,11 @@ class FieldsWriter:
         self._columns: dict[str, Column] = {}
 
     @property
+    def names(self) -> set[str]:
+        """The fields that any document has."""
+        return set(self._columns)
+
+    @property
     def n_bytes(self) -> int:
         """About how much memory is held."""
         return sum(column.n_bytes for column in self._columns.values())

@@ -273,6 +273,10 @@ class Writer:
         builder = None
         among = [segment for first, last in runs for segment in snapshot.segments[first:last]]
         check_room(self.folder, merged_bytes(self.manifest, among), "a merge")
+        # Names of fields that deleted documents alone had go with these.
+        gone = {name for segment in among for name in segment.fields.names}
+        for segment in snapshot.segments:
+            gone -= set() if segment in among else set(segment.fields.names)
         try:
             for first, last in reversed(runs):
                 chosen = snapshot.segments[first:last]
@@ -283,9 +287,11 @@ class Writer:
                 terms = join_terms(chosen, self._uses(numbers))
                 made = builder.seal(terms, resources)
                 types = builder.types
+                gone -= builder.field_names
                 merged[made.id] = [segment.entry.id for segment in chosen]
                 entries[first:last] = [made]
-            manifest = changed(self.manifest, segments=tuple(entries), fields=types)
+            kept = {name: type for name, type in types.items() if name not in gone}
+            manifest = changed(self.manifest, segments=tuple(entries), fields=kept)
             self.publish(manifest, merged=merged, threads=resources.n_threads)
         except BaseException:
             if builder is not None:

@@ -4,17 +4,17 @@ from __future__ import annotations
 
 import argparse
 import sys
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from likewise.app.fields import add_types, field_line, say_fields
 from likewise.app.options import (
     Commands,
     add_json,
     add_resources,
     command,
-    field_line,
     human_size,
     positive,
     print_json,
@@ -90,7 +90,7 @@ def register(commands: Commands) -> None:
         "--overwrite", action="store_true", help="take the place of a collection that is there"
     )
     _add_reading(index)
-    _add_types(index)
+    add_types(index)
     _add_analysis(index)
     index.add_argument(
         "--model",
@@ -111,7 +111,7 @@ def register(commands: Commands) -> None:
     add.add_argument("collection", type=Path, metavar="DIR", help="the collection")
     add.add_argument("sources", nargs="+", metavar="SOURCE", help="where documents come from")
     _add_reading(add)
-    _add_types(add)
+    add_types(add)
     add_resources(add)
     add_json(add)
 
@@ -131,7 +131,7 @@ def register(commands: Commands) -> None:
         manual=_MERGE_MANUAL,
     )
     merge.add_argument("collection", type=Path, metavar="DIR", help="the collection")
-    _add_types(merge)
+    add_types(merge)
     add_resources(merge)
     add_json(merge)
 
@@ -154,17 +154,6 @@ def _add_reading(parser: argparse.ArgumentParser) -> None:
     group.add_argument("--format", metavar="NAME", help="jsonl, csv, tsv, parquet, sgml or text")
     group.add_argument("--skip-bad", action="store_true", help="skip and count what cannot be read")
     group.add_argument("--replace", action="store_true", help="the last document of an id wins")
-
-
-def _add_types(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument(
-        "--type",
-        action="append",
-        default=[],
-        dest="types",
-        metavar="FIELD=TYPE",
-        help="text, number, boolean, date, date-dmy or date-mdy (default: as its values show)",
-    )
 
 
 def _add_analysis(parser: argparse.ArgumentParser) -> None:
@@ -430,25 +419,11 @@ def _id_lines(file: str) -> list[str]:
     return [line for line in text.split("\n") if line]
 
 
-def _say_fields(
-    options: argparse.Namespace, folder: Path, added: Added, there: Mapping[str, str]
-) -> None:
-    """Say of what type new fields are, and what did not fit."""
-    from likewise.collection.schema import no_such_field, notes_said, read_types
-
-    new = () if options.quiet else added.new_fields
-    for line in notes_said(added.fields, folder, new=new):
-        print(line, file=sys.stderr)
-    for name in read_types(options.types):
-        if name not in there:
-            print(f"--type {name}: {no_such_field(name, there)}", file=sys.stderr)
-
-
 def _report(options: argparse.Namespace, folder: Path, added: Added, reading: _Reading) -> None:
     from likewise.collection.snapshot import open_snapshot
 
     now = open_snapshot(folder)
-    _say_fields(options, folder, added, now.field_types)
+    say_fields(options, folder, added, now.field_types)
     values: dict[str, Any] = {
         "folder": str(folder),
         "added": added.n_docs,

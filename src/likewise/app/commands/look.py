@@ -6,11 +6,11 @@ import argparse
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from likewise.app.fields import field_line
 from likewise.app.options import (
     Commands,
     add_json,
     command,
-    field_line,
     human_size,
     print_json,
 )
