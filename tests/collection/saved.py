@@ -143,8 +143,12 @@ def _statistics(info):
         "unfinished",
         "derived",
     )
-    # What was noted is called as it was then.
+    # What was noted is called as it was then; switches that came later are off but for positions.
     called = {"drift": "ageing"}
+    analysis = dict(info["analysis"])
+    assert not analysis.pop("fold")
+    analysis.pop("positions")
+    info = info | {"analysis": analysis}
     return {called.get(name, name): value for name, value in info.items() if name not in laid_out}
 
 
