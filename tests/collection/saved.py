@@ -161,9 +161,12 @@ def _statistics(info):
         "unfinished",
         "derived",
     )
-    # What was noted is called as it was then.
+    # What was noted is called as it was then; switches that came later are off but for positions.
     called = {"drift": "ageing"}
-    info = info | {"fields": list(info["fields"])}
+    analysis = dict(info["analysis"])
+    assert not analysis.pop("fold")
+    analysis.pop("positions")
+    info = info | {"analysis": analysis, "fields": list(info["fields"])}
     return {called.get(name, name): value for name, value in info.items() if name not in laid_out}
 
 
