@@ -62,7 +62,9 @@ LEAST = [0.0, 1e-6, 3e-5, 1.2e-4]
 BACKOFF = 0.4
 # How many bits less likely than English a language is before anything was read.
 USUAL = 4
-PRIORS = dict.fromkeys(["is", "sq", "eu", "ga", "cy", "af", "az", "ms", "tl", "sw"], 10)
+PRIORS = dict.fromkeys(
+    ["is", "sq", "eu", "ga", "cy", "af", "az", "ms", "tl", "sw", "be", "mk", "kk", "mn"], 10
+)
 PRIORS |= {"en": 0, "eo": 16, "st": 16, "la": 24}
 # No n-gram is less probable than this: a foreign name must not decide.
 FLOOR = 2.0**-17
@@ -158,12 +160,12 @@ def main(wheel: str) -> None:
     arrays["about"] = np.frombuffer(json.dumps(about, ensure_ascii=False).encode(), np.uint8)
     held = io.BytesIO()
     # One time for all members, so that the same model gives the same bytes.
-    with zipfile.ZipFile(held, "w", zipfile.ZIP_LZMA) as out:
+    with zipfile.ZipFile(held, "w", zipfile.ZIP_DEFLATED) as out:
         for name, array in arrays.items():
             member = io.BytesIO()
             np.save(member, array)
             info = zipfile.ZipInfo(f"{name}.npy", (1980, 1, 1, 0, 0, 0))
-            out.writestr(info, member.getvalue(), zipfile.ZIP_LZMA)
+            out.writestr(info, member.getvalue(), zipfile.ZIP_DEFLATED, 9)
     Path(MODEL).write_bytes(held.getvalue())
     print(f"{MODEL}: {len(held.getvalue()):,} bytes")
 

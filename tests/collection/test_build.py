@@ -20,9 +20,11 @@ from likewise.collection.words import WordsWriter
 from likewise.collection.writer import Writer
 from likewise.errors import DuplicateId, StorageError, UsageError
 from likewise.records import Document
+from likewise.text.analysis import Analysis, Analyzer
 from likewise.text.table import Strings
 
 RNG = random.Random(11)
+ANALYZER = Analyzer(Analysis())
 DOCUMENTS = [made(RNG, f"d{i}") for i in range(300)]
 
 
@@ -144,7 +146,7 @@ def test_content_is_the_title_and_the_text():
 @pytest.mark.usefixtures("small_blocks")
 @pytest.mark.parametrize("threads", [1, 3])
 def test_batches_come_in_order(threads):
-    batches = list(prepare(iter(DOCUMENTS[:20]), Resources(threads=threads)))
+    batches = list(prepare(iter(DOCUMENTS[:20]), Resources(threads=threads), ANALYZER))
     assert [d for batch in batches for d in batch.documents] == DOCUMENTS[:20]
     assert [len(batch.documents) for batch in batches] == [3] * 6 + [2]
 
@@ -162,7 +164,7 @@ def test_batches_come_in_order(threads):
 def test_batches_end_at_a_number_of_bytes(monkeypatch, large):
     monkeypatch.setattr(module, "_BATCH_BYTES", 10)
     documents = [Document("a", text="1"), large, Document("c"), Document("d")]
-    assert [len(b.documents) for b in prepare(documents, Resources(threads=1))] == [2, 2]
+    assert [len(b.documents) for b in prepare(documents, Resources(threads=1), ANALYZER)] == [2, 2]
 
 
 @pytest.mark.usefixtures("small_blocks")

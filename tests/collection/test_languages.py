@@ -26,7 +26,7 @@ def documents(*languages, first=0):
     return [Document(str(i), "", TEXTS[one]) for i, one in enumerate(languages, first)]
 
 
-def made(folder, *languages, analysis=Analysis()):
+def made(folder, *languages, analysis=Analysis(language="auto")):
     added = build(folder, documents(*languages), analysis=analysis)
     return added, open_snapshot(folder)
 
@@ -149,7 +149,7 @@ def test_the_language_of_a_collection_of_one_is_a_filter(tmp_path):
 
 def test_a_field_of_that_name_is_the_user_s(tmp_path):
     told = [one._replace(fields={"language": "x"}) for one in documents("german", "french")]
-    build(tmp_path / "x.lw", told)
+    build(tmp_path / "x.lw", told, analysis=Analysis())
     collection = lw.open(tmp_path / "x.lw")
     assert len(collection.search("Energie", method="bm25", filter="language=x")) == 2
     assert len(collection.search("Energie", method="bm25", filter="language=de")) == 0

@@ -39,6 +39,7 @@ from likewise.text.languages import AUTO, MIXED
 if TYPE_CHECKING:
     from likewise.collection.deciding import Deciding
 
+ENGLISH = Analysis(language="english")
 _FOLDERS = (DATA, MANIFESTS, WORK)
 # What a build can have put into them before its first commit.
 _OURS = re.compile(
@@ -51,7 +52,7 @@ def build(
     folder: Path,
     documents: Iterable[Document],
     *,
-    analysis: Analysis = Analysis(),
+    analysis: Analysis = ENGLISH,
     overwrite: bool = False,
     replace: bool = False,
     resources: Resources = Resources(),
@@ -94,7 +95,7 @@ def _decide(documents: Iterable[Document]) -> Deciding:
     return Deciding(documents)
 
 
-def create(folder: Path, analysis: Analysis = Analysis(), *, lineage: str = "") -> None:
+def create(folder: Path, analysis: Analysis = ENGLISH, *, lineage: str = "") -> None:
     """Make an empty collection in a folder that is new or empty.
 
     Without documents no language can be detected: it is English where none is named.

@@ -14,7 +14,7 @@ from likewise.text.languages import MIXED
 _SAMPLE, _SAMPLE_BYTES = 500, 8 << 20
 # Of the documents after the sample, how many are looked at; every so many at first.
 _LATER, _EVERY = 1000, 50
-_READ = 2000
+_READ = 1000
 
 
 class Deciding:
@@ -33,7 +33,7 @@ class Deciding:
             size += len(document.text)
             if len(sample) == _SAMPLE or size > _SAMPLE_BYTES:
                 break
-        self.decision = decide([_beginning(document) for document in sample])
+        self.decision = decide([_sampled(document) for document in sample])
         self._later: list[bytes] = []
         self.documents = chain(sample, self._follow(rest))
 
@@ -55,10 +55,12 @@ class Deciding:
             if i % every == 0:
                 if len(self._later) == _LATER:
                     self._later, every = self._later[::2], 2 * every
-                self._later.append(_beginning(document))
+                self._later.append(_sampled(document))
             yield document
 
 
-def _beginning(document: Document) -> bytes:
-    """Give as much of a document as its language is told by."""
-    return encode(f"{document.title}\n\n{document.text[:_READ]}")
+def _sampled(document: Document) -> bytes:
+    """Give as much of a document as its language is told by: its beginning and its middle."""
+    middle = max(len(document.text) // 2, _READ)
+    piece = document.text[middle : middle + _READ]
+    return encode(f"{document.title}\n\n{document.text[:_READ]}{piece}")

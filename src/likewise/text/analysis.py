@@ -309,7 +309,9 @@ def split_words(text: str) -> list[str]:
     words: list[str] = []
     word = ""
     before = _OUTSIDE
-    for char in unicodedata.normalize("NFKC", text).casefold() + " ":
+    # The Turkish capital İ is folded to an i with a dot more.
+    folded = unicodedata.normalize("NFKC", text).casefold().replace("i\u0307", "i")
+    for char in folded + " ":
         kind = _kind(char)
         if kind == _INVISIBLE:
             continue

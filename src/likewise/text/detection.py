@@ -25,8 +25,9 @@ SCALE = 12
 # What a Latin letter costs at most, on average, where a text is in a language at all: real text
 # costs 2.8 to 4.2 bits, made-up words of syllables 4.4 and more.
 DEAREST = 51
-# Letters that are read of a text.
-MOST_LETTERS = 300
+# Letters that are read of a text: some at its beginning, which may be a notice or a header in
+# another language, the rest from its middle on.
+FIRST_LETTERS, MOST_LETTERS = 100, 300
 # A character of Chinese, Japanese or Korean says about as much as so many letters.
 _CJK_WEIGHT = 3
 # Of Japanese text at least this share, in percent, is not Chinese characters.
@@ -35,6 +36,8 @@ _LEAST_KANA = 5
 _HAN, _KANA, _HANGUL = 0x4E00, 0x3042, 0xAC00
 # The kind of marks that belong to the letter before.
 MARK = 255
+# One more than the largest other kind.
+_KINDS = 32
 # Bits from which on a language is certain; shorter texts have fewer.
 CERTAIN = 20
 # From this share on, and this many, documents in other languages make a collection mixed.
@@ -180,14 +183,24 @@ def _detect(buffer: Bytes, offsets: Offsets, model: _Model) -> tuple[Ints, Ints]
     languages = np.full(n_texts, -1, np.int64)
     margins = np.zeros(n_texts, np.int64)
     totals = np.zeros(bounds[-1], np.int64)
-    letters = np.zeros(256, np.int64)
+    letters = np.zeros(_KINDS, np.int64)
+    before, letters_before = totals.copy(), letters.copy()
+    met = np.zeros(256, np.uint64)
     for text in range(n_texts):
         totals[:] = priors
         letters[:] = 0
+        met[:] = _EMPTY
+        word = _EMPTY
         history, last = np.uint64(0), np.int64(0)
         known = n_letters = 0
         at, stop = np.int64(offsets[text]), np.int64(offsets[text + 1])
+        middle = (at + stop) // 2
         while at < stop and n_letters < MOST_LETTERS:
+            if n_letters >= FIRST_LETTERS and at < middle:
+                at, last = middle, np.int64(0)
+                while at < stop and buffer[at] & 0xC0 == 0x80:
+                    at += 1
+                continue
             code = np.int64(buffer[at])
             more = 0 if code < 0xC0 else 1 if code < 0xE0 else 2 if code < 0xF0 else 3
             if more > 0:
@@ -203,6 +216,13 @@ def _detect(buffer: Bytes, offsets: Offsets, model: _Model) -> tuple[Ints, Ints]
                 continue
             if kind == 0 or kind != last:
                 known = 0
+                # A word that was met before says nothing more: what it cost is taken back.
+                if word != _EMPTY and _met(word, met):
+                    totals[:] = before
+                    letters[:] = letters_before
+                word = _EMPTY
+                before[:] = totals
+                letters_before[:] = letters
             last = kind
             if kind == 0:
                 continue
@@ -210,6 +230,7 @@ def _detect(buffer: Bytes, offsets: Offsets, model: _Model) -> tuple[Ints, Ints]
             letters[kind] += 1
             if kind > n_groups:
                 continue
+            word = (word ^ np.uint64(lower[code])) * _MIX
             history = history << np.uint64(16) | np.uint64(lower[code])
             known = min(known + 1, 4)
             for n in range(known, 0, -1):
@@ -222,6 +243,9 @@ def _detect(buffer: Bytes, offsets: Offsets, model: _Model) -> tuple[Ints, Ints]
                     break
         if n_letters == 0:
             continue
+        if word != _EMPTY and _met(word, met):
+            totals[:] = before
+            letters[:] = letters_before
         chosen = _script(letters, kinds)
         if chosen > n_groups:
             languages[text] = bounds[-1] + chosen - n_groups - 1
@@ -237,6 +261,16 @@ def _detect(buffer: Bytes, offsets: Offsets, model: _Model) -> tuple[Ints, Ints]
         if chosen > 1 or least - np.int64(priors[best]) <= letters[1] * DEAREST:
             margins[text] = (second - least) // SCALE
     return languages, margins
+
+
+@kernel
+def _met(word: np.uint64, met: Keys) -> bool:
+    """Tell whether a word was met before, and note it; in a full place the later one is noted."""
+    place = np.int64(word >> np.uint64(56))
+    if met[place] == word:
+        return True
+    met[place] = word
+    return False
 
 
 @kernel

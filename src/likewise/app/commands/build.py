@@ -53,10 +53,14 @@ fields:
 
 _INDEX_MANUAL = f"""\
 {_SOURCES}
+The language is detected by the first 500 documents, and said; English where they do not tell. If
+they are in several (or with --language mixed) each is analysed in its own: see `likewise info`,
+and search in one with --filter language=fr. --language none: no stemmer, no stop list.
+
 examples:
   likewise index papers.jsonl --to papers.lw
   likewise index grants.csv --to grants.lw --id grant_no --text abstract,aims --type zip=text
-  likewise index news/ --to news.lw --language german
+  likewise index news/ --to news.lw --language de         or german, Deutsch, de-AT; pt-BR; zh
   zcat dump.jsonl.gz | likewise index - --to dump.lw --skip-bad
 """
 
