@@ -72,6 +72,25 @@ def test_index_reports_what_it_did(call):
     }
 
 
+def test_accents_and_positions_are_as_told(call):
+    """They are kept with the collection, and `info` says what the fields of words take."""
+    text = '{"id": "a", "title": "The school of Velázquez", "text": "A painter in Seville."}'
+    Path("one.jsonl").write_text(text)
+    for options in ([], ["--no-fold", "--no-positions"]):
+        made = ("index", "one.jsonl", "--to", "one.lw", "--overwrite", "--model", "none")
+        code, _, _ = call(*made, *options)
+        assert code == 0
+        info = json.loads(call("info", "one.lw", "--json", "--check")[1])
+        assert (info["analysis"]["fold"], info["analysis"]["positions"]) == (not options,) * 2
+        kinds = ["documents", "index", "titles", "exact", *([] if options else ["positions"])]
+        assert sorted(info["bytes_by_kind"]) == sorted(kinds)
+        assert sum(info["bytes_by_kind"].values()) == info["bytes"]
+        ranked = json.loads(call("search", "one.lw", "velazquez", "--method", "bm25", "--json")[1])
+        assert bool(ranked["answers"]) == (not options)
+    shown = call("info", "one.lw")[1]
+    assert "fold False, positions False" in shown
+
+
 def test_search_prints_a_table_or_json(made):
     code, out, err = made("search", "papers.lw", "wing", "flutter", "--explain", "--method", "bm25")
     assert (code, err) == (0, "")

@@ -96,6 +96,21 @@ def test_older_collections_name_the_upgrade(folder, version, use):
     assert sorted(folder.rglob("*")) == before
 
 
+def test_an_upgrade_adds_fields_of_words_and_positions(folder):
+    shutil.copytree(HERE / "format-1", folder)
+    old = Format1(folder)
+    documents, analysis = [*old.documents()], replace(old.analysis, positions=True)
+    terms = [term.decode() for term in old.terms().all()]
+    assert not old.analysis.fold
+    upgrade(folder)
+    snapshot = open_snapshot(folder)
+    assert snapshot.analysis == analysis
+    assert all(segment.pack_of("positions") for segment in snapshot.segments)
+    assert state(snapshot) == expected(documents, analysis)
+    # Terms keep the numbers that models and graphs go by.
+    assert snapshot.terms(np.arange(len(terms))) == terms
+
+
 def test_an_older_collection_is_overwritten_whole(folder):
     shutil.copytree(HERE / "format-1", folder)
     old, before = Format1(folder), sorted(folder.rglob("*"))

@@ -319,13 +319,14 @@ class Snapshot:
         placed = segment.placed(self.analysis.title_weight)
         if placed is None:
             documents = [segment.documents[row] for row in rows.tolist()]
-            placed, rows = (
-                place_again(documents, self.analyzer, self.find_encoded),
-                np.arange(len(rows)),
-            )
+            placed = place_again(documents, self.analyzer, self.find_encoded, self.n_terms)
+            rows = np.arange(len(rows))
         found = find_positions(placed, rows, terms)
         if found is None:
-            raise DamagedError(f"{segment.name}: positions that are not its terms'; {REMEDY}")
+            # Which of the two was altered a check tells.
+            pack = segment.pack_of("positions")
+            path = pack.path if pack else segment.documents_path
+            raise DamagedError(f"{segment.name}: its terms are not those of {path}; {REMEDY}")
         return found
 
     # What was derived from documents

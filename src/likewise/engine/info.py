@@ -10,6 +10,7 @@ from likewise.collection.generations import older_generations, unfinished_jobs
 from likewise.collection.locks import is_local
 from likewise.collection.manifest import VERSION, Artifact
 from likewise.collection.snapshot import Snapshot
+from likewise.collection.words import EXACT, TITLE
 from likewise.derived.store import listed
 from likewise.engine.models import ROLES
 
@@ -52,11 +53,19 @@ def describe(s: Snapshot, drift: Sequence[Drift]) -> dict[str, Any]:
 
 
 def _bytes_by_kind(snapshot: Snapshot) -> dict[str, int]:
-    """Give how large the files of each kind are: texts, arrays for words, what was derived."""
+    """Give how large the files of each kind are: texts, arrays for words, what was derived.
+
+    Fields of words beside the main one are told apart.
+    """
     sizes: Counter[str] = Counter()
     for entry in snapshot.manifest.files():
         sizes[entry.file.partition("-")[0]] += entry.size
-    return dict(sizes)
+    for pack in (segment.packs[0] for segment in snapshot.segments):
+        for field, kind in ((TITLE, "titles"), (EXACT, "exact")):
+            n_bytes = sum(pack.n_bytes(name) for name in pack.names if name.startswith(field))
+            sizes["index"] -= n_bytes
+            sizes[kind] += n_bytes
+    return {kind: n_bytes for kind, n_bytes in sizes.items() if n_bytes}
 
 
 def _kept_of_documents(roots: Iterable[Artifact]) -> list[str]:

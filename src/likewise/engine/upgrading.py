@@ -90,8 +90,10 @@ def _upgrade(
 ) -> None:
     folder = old.folder
     segments = _build(old, job, resources, progress)
+    # Terms stay those of old; where they stand is found as the texts are analysed again.
+    analysis = changed(old.analysis, positions=True)
     manifest = Manifest(
-        old.analysis, generation=old.generation, lineage=new_id(), segments=tuple(segments)
+        analysis, generation=old.generation, lineage=new_id(), segments=tuple(segments)
     )
     # A graph that was being made when its process was killed was none.
     whole = [fitted for fitted in old.fitted() if not fitted.name.endswith(" (being made)")]

@@ -30,10 +30,10 @@ if TYPE_CHECKING:
 _DEFAULT = """\
 Where none of --method, --expand and --smooth is named, a query is expanded by robust and its
 ranking smoothed by klsa, where the collection has a kernel model (`index` fits one). Scores are
-up to 0.7 for words, the first by these having all, and up to 0.3 for being like the first documents.
-To the first 30 proximity adds, as shares of the best score: up to 0.15 for words that stand together,
-0.02 for words in the title, 0.1 where the title is the query, 0.2 for rare words as they are spelt.
-Name one of the three options and just that is done: --method bm25 is plain BM25.
+up to 0.7 for words, the first by these having all, and up to 0.3 for being like the first
+documents. To the first 30 proximity adds, as shares of the best score: up to 0.15 for words that
+stand together, 0.02 for words in the title, 0.1 where the title is the query, 0.2 for rare words as
+they are spelt. Name one of the three options and just that is done: --method bm25 is plain BM25.
 """
 
 _METHODS = """\
