@@ -115,11 +115,77 @@ def test_search_with_filters_and_methods(made):
         assert json.loads(out)["answers"][0]["doc_id"] == "1999-17"
 
 
-def test_a_query_of_stop_words_says_so(made):
-    code, out, err = made("search", "papers.lw", "of the")
+def test_a_query_of_stop_words_is_searched_for_as_it_is_spelt(made):
+    code, out, err = made("search", "papers.lw", "of a")
+    assert code == 0
+    assert "Wing flutter" in out
+    assert "searched for as it is spelt" in err
+
+
+def test_a_query_without_words_says_so(made):
+    code, out, err = made("search", "papers.lw", "?!")
     assert code == 0
     assert out == "no document matches\n"
     assert "no word that is searched for" in err
+
+
+def found(out):
+    return [answer["doc_id"] for answer in json.loads(out)["answers"]]
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ["wing", "flutter", "-wing", "--json"],
+        ["wing", "-wing", "flutter", "-k", "5", "--json"],
+        ["--json", "-k5", "flutter", "-wing"],
+        ["flutter", "-k", "5", "-wing", "--json"],
+        ["wing flutter -wing", "--json"],
+        ["--json", "--", "flutter", "-wing"],
+    ],
+)
+def test_a_word_is_left_out_wherever_it_stands(made, arguments):
+    code, out, _ = made("search", "papers.lw", *arguments)
+    assert code == 0
+    assert "1999-17" not in found(out)
+    assert json.loads(out)["query"].split()[-1] in ("-wing", "flutter")
+
+
+def test_plain_words_are_searched_for_without_operators(made):
+    assert "1999-17" in found(
+        made("search", "papers.lw", "flutter", "-wing", "--plain", "--json")[1]
+    )
+
+
+@pytest.mark.parametrize(
+    ("typo", "told"),
+    [
+        ("--explian", "unrecognized arguments: --explian"),
+        ("-explain", "did you mean --explain?"),
+        ("-json", "did you mean --json?"),
+        ("-k=x", "argument -k"),
+    ],
+)
+def test_a_slip_in_an_option_is_told(made, capsys, typo, told):
+    with pytest.raises(SystemExit) as done:
+        main(["search", "papers.lw", "wing", typo])
+    assert done.value.code == 2
+    assert told in capsys.readouterr().err
+
+
+def test_what_was_not_understood_and_what_was_meant_are_told_beside_the_answer(made):
+    code, out, err = made("search", "papers.lw", '"wing')
+    assert (code, err) == (
+        0,
+        "likewise: a quotation mark has no other: searched as plain words\n",
+    )
+    assert "Wing flutter" in out
+    code, out, err = made("search", "papers.lw", "fluttter")
+    assert err == "likewise: nothing for fluttter; showing flutter\n"
+    assert "Wing flutter" in out
+    values = json.loads(made("search", "papers.lw", "fluttter", "--json")[1])
+    assert (values["suggestion"], values["applied"]) == ("flutter", True)
+    assert made("search", "papers.lw", "wing xyzzyx")[2] == "likewise: no document has: xyzzyx\n"
 
 
 def test_add_delete_merge_info_show(made):

@@ -49,7 +49,7 @@ class Parser(argparse.ArgumentParser):
                 f"word, put the whole query in quotes, with {text} in it"
             )
         short = [one for one in self._option_string_actions if re.fullmatch("-[^-]", one)]
-        return not any(re.fullmatch(rf"{one}[\d=]*", text) for one in short)
+        return not any(re.fullmatch(rf"{one}([\d=].*)?", text) for one in short)
 
 
 def command(commands: Commands, name: str, run: Run, *, manual: str, summary: str = "") -> Parser:

@@ -187,9 +187,10 @@ class Collection:
     ) -> Pipeline:
         """Give what `search` and `run` do as a pipeline, which takes further stages by `>>`.
 
-        Where nothing is named it is `bm25 >> robust >> bm25 >> klsa`, without the last where the
-        collection has no kernel model; else what is named, and `bm25` if that is no method. With an
-        expander it is the method, the expander, and the method again; smoothing comes last.
+        Where nothing is named it is `bm25 >> robust >> bm25 >> klsa >> proximity`, without `klsa`
+        where the collection has no kernel model, and without the last where it has no positions;
+        else what is named, and `bm25` if that is no method. With an expander it is the method, the
+        expander, and the method again; smoothing comes last.
         """
         stage = read_search(self.snapshot, method, expand, smooth)
         for step in stage.steps:
