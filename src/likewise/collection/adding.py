@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from array import array
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
+from types import MappingProxyType
 from typing import NamedTuple
 
 import numpy as np
@@ -23,10 +24,11 @@ from likewise.text.table import Strings, StringTable
 
 
 class Added(NamedTuple):
-    """What an addition did."""
+    """What an addition did; `skipped` counts by reason what its sources left out."""
 
     n_docs: int
     n_replaced: int
+    skipped: Mapping[str, int] = MappingProxyType({})
 
 
 def mark_all_deleted(snapshot: Snapshot, docs: Ints, job: Job) -> list[SegmentEntry]:

@@ -240,15 +240,19 @@ class Collection:
         replace: bool = False,
         columns: Columns = Columns(),
         format: str | None = None,
+        encoding: str = "",
+        delimiter: str = "",
         on_bad: OnBad | None = None,
         resources: Resources = Resources(),
     ) -> Added:
         """Add documents, all or none; `on_bad` is told of what cannot be read, else it raises."""
-        documents = documents_of(sources, columns, format, on_bad)
+        documents = documents_of(
+            sources, columns, format, on_bad, encoding=encoding, delimiter=delimiter
+        )
         with Writer(self.folder, keep_up) as writer:
             added = writer.add(documents, replace=replace, resources=resources)
             self.refresh()
-        return added
+        return added._replace(skipped=dict(documents.skipped.counts))
 
     def delete(self, ids: str | Sequence[str], *, missing_ok: bool = False) -> int:
         """Delete documents by id, all or none; tell how many."""

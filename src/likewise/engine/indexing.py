@@ -25,6 +25,8 @@ def index(
     analysis: Analysis = Analysis(),
     columns: Columns = Columns(),
     format: str | None = None,
+    encoding: str = "",
+    delimiter: str = "",
     replace: bool = False,
     overwrite: bool = False,
     on_bad: OnBad | None = None,
@@ -34,12 +36,15 @@ def index(
 ) -> Collection:
     """Make a collection of documents, and fit a model on it, and a kernel model to smooth by.
 
-    `smooth` "auto" is `klsa` beside a model, and nothing where that is None.
+    `smooth` "auto" is `klsa` beside a model, and nothing where that is None. Of a folder every
+    document is read whose format is known; what is skipped is logged.
     """
     if not sources:
         raise UsageError("nothing to index: name at least one source")
     configs = read_indexed(model, smooth)
-    documents = documents_of(sources, columns, format, on_bad)
+    documents = documents_of(
+        sources, columns, format, on_bad, encoding=encoding, delimiter=delimiter
+    )
     build(
         Path(to),
         documents,

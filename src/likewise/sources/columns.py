@@ -7,11 +7,13 @@ from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 from likewise.errors import SourceError, UsageError
+from likewise.formats.markup import has_markup, strip_markup
 from likewise.records import Document
 from likewise.sources.fields import check_unicode, clean, flatten, scalar
 
 MakeDocument = Callable[[dict[str, Any], int], Document]
 OnBad = Callable[[SourceError], None]
+MARKUP = ("auto", "strip", "keep")
 _PLAIN = frozenset((str, int, float, bool))
 
 
@@ -28,12 +30,15 @@ class Columns:
 
     Several text columns are joined with a blank line; a column named both as title and as text
     counts once, as title. `auto_id` gives a document without an id its place, as file name:line.
+    `markup` says what becomes of HTML in titles and texts: it is stripped where it occurs ("auto"),
+    from all of them ("strip"), or kept ("keep").
     """
 
     id: str = "id"
     title: str = "title"
     text: tuple[str, ...] = ("text",)
     auto_id: bool = False
+    markup: str = "auto"
 
     def __post_init__(self) -> None:
         if isinstance(self.text, str):
@@ -43,6 +48,8 @@ class Columns:
         named = (self.id, self.title, *self.text)
         if not all(isinstance(name, str) for name in named):
             raise UsageError(f"column names are text, received {named!r}")
+        if self.markup not in MARKUP:
+            raise UsageError(f"markup is {', '.join(MARKUP)}, received {self.markup!r}")
 
     @property
     def used(self) -> frozenset[str]:
@@ -60,6 +67,10 @@ def document_maker(columns: Columns, origin: Origin, *, parsed: bool = False) ->
     texts = tuple(name for name in columns.text if name != columns.title)
     id_column, title_column = columns.id, columns.title
     first_text, other_texts = (texts[0], texts[1:]) if texts else ("", ())
+    keep, always = columns.markup == "keep", columns.markup == "strip"
+
+    def plain(text: str) -> str:
+        return strip_markup(text) if always or has_markup(text) else text
 
     def make(record: dict[str, Any], number: int) -> Document:
         place = f"{origin.name}:{number}"
@@ -79,6 +90,10 @@ def document_maker(columns: Columns, origin: Origin, *, parsed: bool = False) ->
             text = "\n\n".join(part for part in parts if part)
         if not text and not title and not any(n in record for n in (title_column, *texts)):
             raise SourceError(place, _no_text(columns, record))
+        if not keep:
+            # Most texts have no tag: this is all that it costs them.
+            title = plain(title) if always or "<" in title else title
+            text = plain(text) if always or "<" in text else text
         fields = {key: value for key, value in record.items() if key not in used}
         if not parsed:
             check_unicode((doc_id, title, text), place)

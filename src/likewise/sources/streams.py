@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import codecs
 import io
 import os
 import sys
@@ -13,6 +14,8 @@ from typing import Any, BinaryIO
 import zstandard
 
 from likewise.errors import SourceError
+from likewise.formats.encoding import UTF8, WESTERN, decode_western, sniff, undecodable
+from likewise.formats.parsed import ENCODING
 
 STDIN = "<stdin>"
 BUFFER = 1 << 20
@@ -28,9 +31,12 @@ _GZIP_CHUNK = 1 << 16
 
 
 @contextmanager
-def open_bytes(path: str, count: Callable[[int], None]) -> Iterator[BinaryIO]:
+def open_bytes(
+    path: str, count: Callable[[int], None], *, encoding: str | None = None
+) -> Iterator[BinaryIO]:
     """The decompressed content of a file (or of STDIN), without a byte order mark.
 
+    With an `encoding` the content is text, given as UTF-8; where that is "" it is sniffed.
     `count` is told of every stored byte read; what goes wrong below is a SourceError.
     """
     file, owned = _open(path)
@@ -38,6 +44,8 @@ def open_bytes(path: str, count: Callable[[int], None]) -> Iterator[BinaryIO]:
         stored = io.BufferedReader(_Pieces(_stored(file, path, count)), BUFFER)
         pieces = _decompressed(stored, path)
         content = stored if pieces is None else io.BufferedReader(_Pieces(pieces), BUFFER)
+        if encoding is not None and (pieces := _as_utf8(content, encoding, path)) is not None:
+            content = io.BufferedReader(_Pieces(pieces), BUFFER)
         if content.peek(len(_BOM)).startswith(_BOM):
             content.read(len(_BOM))
         yield content
@@ -119,6 +127,48 @@ def _members(stored: io.BufferedReader[_Pieces], name: str, kind: str) -> Iterat
         raise SourceError(name, f"the {kind} data is damaged: {error}") from None
     if member is not None:
         raise SourceError(name, f"the {kind} data is cut short; get the whole file again")
+
+
+def _as_utf8(
+    content: io.BufferedReader[_Pieces], encoding: str, name: str
+) -> Iterator[bytes] | None:
+    """Pieces of the text in UTF-8; None where it is UTF-8 already."""
+    if encoding:
+        return _decoded(content, encoding, name)
+    head = content.peek(BUFFER)
+    sniffed = sniff(head, whole=False)
+    if sniffed is None:
+        # A pipe shows little at first: what is not ASCII may come at any time.
+        return _decided_later(content, name)
+    return None if sniffed.startswith(UTF8) else _decoded(content, sniffed, name)
+
+
+def _decided_later(content: io.BufferedReader[_Pieces], name: str) -> Iterator[bytes]:
+    while (piece := content.read1(BUFFER)).isascii():
+        if not piece:
+            return
+        yield piece
+    if sniff(piece, whole=False) == WESTERN:
+        yield decode_western(piece).encode()
+        yield from _decoded(content, WESTERN, name)
+        return
+    while piece:
+        yield piece
+        piece = content.read1(BUFFER)
+
+
+def _decoded(content: io.BufferedReader[_Pieces], encoding: str, name: str) -> Iterator[bytes]:
+    if encoding == WESTERN:
+        while piece := content.read1(BUFFER):
+            yield decode_western(piece).encode()
+        return
+    decoder = codecs.getincrementaldecoder(encoding)()
+    try:
+        while piece := content.read1(BUFFER):
+            yield decoder.decode(piece).encode()
+        yield decoder.decode(b"", True).encode()
+    except UnicodeError as error:
+        raise SourceError(name, undecodable(error, encoding), kind=ENCODING) from None
 
 
 class _Pieces(io.RawIOBase):
