@@ -123,7 +123,7 @@ def test_tables_images_and_collections_are_skipped_and_counted(tmp_path, write):
         "neither text nor a known format": 2,
     }
     assert "4 tables (a.csv, c.json, d.xlsx, …; index them by name)" in str(source.skipped)
-    assert "1 likewise collections (old.lw)" in str(source.skipped)
+    assert "1 likewise collection (old.lw)" in str(source.skipped)
     assert len(source.skipped) == 7
     # Counted anew each time.
     assert [d.id for d in source] == ["note.txt"]
@@ -208,7 +208,7 @@ def test_added_says_what_was_skipped(tmp_path, write, caplog):
     write("folder/c.txt", b"\xff\xfa")
     added = collection.add(tmp_path / "folder", on_bad=lambda error: None)
     assert (added.n_docs, added.skipped) == (1, {"of unknown encoding": 1, "tables": 1})
-    assert "skipped 1 tables (b.csv; index them by name)" in caplog.text
+    assert "skipped 1 table (b.csv; index them by name)" in caplog.text
 
 
 def test_the_options_of_reading_are_checked(write):

@@ -28,7 +28,8 @@ def read_text(file: str) -> str:
 def read_document(file: str) -> str:
     """Read a document of any format that is indexed, title first; - is plain text."""
     from likewise.collection.build import content
-    from likewise.formats.kinds import by_name
+    from likewise.formats.kinds import EXTENSIONS, by_name
+    from likewise.formats.parsed import ENCODING
     from likewise.sources import Columns, open_source
 
     if file != "-" and not Path(file).is_file():
@@ -36,7 +37,13 @@ def read_document(file: str) -> str:
         return read_text(file)
     format = None if file != "-" and (by_name(file) or _by_sign(file)) else "text"
     documents = iter(open_source(file, format=format, columns=Columns(auto_id=True)))
-    document = next(documents, None)
+    try:
+        document = next(documents, None)
+    except SourceError as error:
+        if error.kind != ENCODING:
+            raise
+        reason = f"neither text in a known encoding nor one of {' '.join(EXTENSIONS)}"
+        raise SourceError("standard input" if file == "-" else file, reason) from None
     if document is None:
         raise SourceError(file, "it holds no document")
     if next(documents, None) is not None:

@@ -13,7 +13,7 @@ REFUSED = "refused"
 TOO_LARGE = "too large"
 MEMORY = "took too much memory"
 TIME = "took too long"
-CRASH = "crashed their parser"
+CRASH = "crashed the parser"
 STATUSES = (ENCRYPTED, NO_TEXT, DAMAGED, ENCODING, REFUSED, TOO_LARGE, MEMORY, TIME, CRASH)
 
 # No more text than this is taken from one file.

@@ -13,6 +13,12 @@ LINKS = "links that lead out of the folder"
 SPECIAL = "pipes or devices"
 NOT_TEXT = "neither text nor a known format"
 _HINTS = {TABLES: "index them by name"}
+_ONE = {
+    TABLES: "table",
+    COLLECTIONS: "likewise collection",
+    LINKS: "link that leads out of the folder",
+    SPECIAL: "pipe or device",
+}
 _NAMED = 3
 
 
@@ -48,9 +54,11 @@ class Skipped:
         return ", ".join(map(self._told, self.counts))
 
     def _told(self, reason: str) -> str:
+        count = self.counts[reason]
         if reason == HIDDEN:
-            return f"{self.counts[reason]:,} {reason}"
+            return f"{count:,} {reason}"
         names = self._names[reason]
-        more = "" if self.counts[reason] == len(names) else ", …"
+        more = "" if count == len(names) else ", …"
         hint = f"; {_HINTS[reason]}" if reason in _HINTS else ""
-        return f"{self.counts[reason]:,} {reason} ({', '.join(names)}{more}{hint})"
+        what = _ONE.get(reason, reason) if count == 1 else reason
+        return f"{count:,} {what} ({', '.join(names)}{more}{hint})"

@@ -244,6 +244,9 @@ def _folder(path: str, format: str | None, how: _How) -> Source:
 
         def on_bad(error: SourceError) -> None:
             failed.add_error(error)
+            if how.on_bad is _refuse:
+                advice = f"{error.reason}; --skip-bad leaves such files out"
+                raise SourceError(error.place, advice, kind=error.kind)
             how.on_bad(error)
 
         lenient = how._replace(on_bad=on_bad)
