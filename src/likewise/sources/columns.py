@@ -69,9 +69,6 @@ def document_maker(columns: Columns, origin: Origin, *, parsed: bool = False) ->
     first_text, other_texts = (texts[0], texts[1:]) if texts else ("", ())
     keep, always = columns.markup == "keep", columns.markup == "strip"
 
-    def plain(text: str) -> str:
-        return strip_markup(text) if always or has_markup(text) else text
-
     def make(record: dict[str, Any], number: int) -> Document:
         place = f"{origin.name}:{number}"
         if nested:
@@ -91,9 +88,11 @@ def document_maker(columns: Columns, origin: Origin, *, parsed: bool = False) ->
         if not text and not title and not any(n in record for n in (title_column, *texts)):
             raise SourceError(place, _no_text(columns, record))
         if not keep:
-            # Most texts have no tag: this is all that it costs them.
-            title = plain(title) if always or "<" in title else title
-            text = plain(text) if always or "<" in text else text
+            # Most texts have no tag: to look for one is all that it costs them.
+            if always or ("<" in title and has_markup(title)):
+                title = strip_markup(title)
+            if always or ("<" in text and has_markup(text)):
+                text = strip_markup(text)
         fields = {key: value for key, value in record.items() if key not in used}
         if not parsed:
             check_unicode((doc_id, title, text), place)
