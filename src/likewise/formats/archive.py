@@ -83,6 +83,14 @@ class Archive:
             raise Refused(DAMAGED, f"{name} cannot be unpacked: {error}") from None
 
 
+class _Local(dict[str, str]):
+    """Names without their namespaces, worked out once each."""
+
+    def __missing__(self, name: str) -> str:
+        self[name] = name.rpartition(" ")[2]
+        return self[name]
+
+
 def _parser(start: Start, end: End, characters: Characters | None) -> Any:
     parser = expat.ParserCreate(namespace_separator=" ")
     parser.buffer_text = True
@@ -90,15 +98,14 @@ def _parser(start: Start, end: End, characters: Characters | None) -> Any:
     def refuse(*_: object) -> None:
         raise Refused(REFUSED, "its XML declares a document type, which no office file does")
 
-    def local(name: str) -> str:
-        return name.rpartition(" ")[2]
+    local = _Local()
 
     def begin(name: str, attributes: dict[str, str]) -> None:
-        start(local(name), {local(key): value for key, value in attributes.items()})
+        start(local[name], {local[key]: attributes[key] for key in attributes})
 
     # Entities, and with them what grows without end or reaches other files, need a document type.
     parser.StartDoctypeDeclHandler = refuse
     parser.StartElementHandler = begin
-    parser.EndElementHandler = lambda name: end(local(name))
+    parser.EndElementHandler = lambda name: end(local[name])
     parser.CharacterDataHandler = characters
     return parser

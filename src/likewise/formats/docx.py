@@ -23,21 +23,26 @@ def parse(data: bytes, encoding: str) -> Iterator[Parsed]:
     archive = Archive(data)
     if _BODY not in archive:
         raise Refused(DAMAGED, "no Word document: there is no word/document.xml in it")
-    body = _Text(_heading_styles(archive))
+    body = _Text()
     archive.parse(_BODY, start=body.start, end=body.end, characters=body.characters)
-    title = ""
     fields = properties(archive)
-    notes = _Text(frozenset())
+    notes = _Text()
     for name in _NOTES:
         if name in archive:
             archive.parse(name, start=notes.start, end=notes.end, characters=notes.characters)
     text = check_length("\n\n".join(filter(None, (body.text(), notes.text()))))
-    title = fields.pop("title", "") or one_line(body.heading)
+    title = fields.pop("title", "") or one_line(_heading(archive, body.first))
     if not title or len(title) > LONGEST:
         title, text = split_title(text)
     if not text and not title:
         raise Refused(NO_TEXT, "the document holds no text, perhaps pictures of it")
     yield Parsed(title, without_title(title, text), fields)
+
+
+def _heading(archive: Archive, first: dict[str, str]) -> str:
+    """The first paragraph in a style for titles, of the first ones in each style."""
+    styles = _heading_styles(archive) if first else ()
+    return next((text for style, text in first.items() if style in styles), "")
 
 
 def _heading_styles(archive: Archive) -> frozenset[str]:
@@ -62,14 +67,13 @@ def _heading_styles(archive: Archive) -> frozenset[str]:
 
 
 class _Text:
-    """Collects the text of a part of a document, and its first heading."""
+    """Collects the text of a part of a document, and the first paragraph in each style."""
 
-    def __init__(self, heading_styles: frozenset[str]) -> None:
-        self.heading = ""
-        self._heading_styles = heading_styles
+    def __init__(self) -> None:
+        self.first: dict[str, str] = {}
         self._pieces: list[str] = []
         self._paragraph = 0
-        self._is_heading = False
+        self._style = ""
         self._takes = False
         self._unseen = 0
 
@@ -84,9 +88,9 @@ class _Text:
             self._unseen += 1
         elif name == "p":
             self._paragraph = len(self._pieces)
-            self._is_heading = False
+            self._style = ""
         elif name == "pStyle":
-            self._is_heading = attributes.get("val", "") in self._heading_styles
+            self._style = attributes.get("val", "")
         elif name == "t":
             self._takes = True
         elif name in _BREAKS and self._pieces:
@@ -99,8 +103,9 @@ class _Text:
         elif name == "t":
             self._takes = False
         elif name == "p":
-            if self._is_heading and not self.heading:
-                self.heading = "".join(self._pieces[self._paragraph :]).strip()
+            if self._style and self._style not in self.first:
+                text = "".join(self._pieces[self._paragraph :]).strip()
+                self.first |= {self._style: text} if text else {}
             self._pieces.append("\n")
         elif name == "tc" and self._pieces and self._pieces[-1] == "\n":
             self._pieces[-1] = "\t"

@@ -29,7 +29,7 @@ _DIVIDED = re.compile("[\ufffe\x02]\\s*")
 _CONTROLS = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f]")
 _DATE = re.compile(r"D:(\d{4})(\d\d)?(\d\d)?")
 # A title is looked for among this many characters of the first page.
-_FIRST = 3000
+_FIRST = 1500
 
 
 def parse(data: bytes, encoding: str) -> Iterator[Parsed]:
@@ -49,8 +49,9 @@ def parse(data: bytes, encoding: str) -> Iterator[Parsed]:
 
 
 def _parsed(pdf: Any, pypdfium2: Any) -> Parsed:
+    details = pdf.get_metadata_dict()
+    title = given_title(details.get("Title", ""))
     pages: list[str] = []
-    largest = ""
     length = 0
     unread = 0
     for number in range(len(pdf)):
@@ -64,7 +65,9 @@ def _parsed(pdf: Any, pypdfium2: Any) -> Parsed:
         length += len(text)
         if length > MOST_TEXT:
             raise Refused(TOO_LARGE, f"it holds more than {MOST_TEXT >> 20} million characters")
-        largest = largest or _largest(text_page, pypdfium2.raw)
+        if not title and not any(pages):
+            largest = _largest(text_page, pypdfium2.raw)
+            title = largest if could_be_title(largest) else ""
         pages.append(text)
         text_page.close()
         page.close()
@@ -74,10 +77,6 @@ def _parsed(pdf: Any, pypdfium2: Any) -> Parsed:
             raise Refused(DAMAGED, "none of its pages can be read")
         shown = f"{len(pdf)} page{'s' * (len(pdf) != 1)}"
         raise Refused(NO_TEXT, f"no text on {shown}, as of a scan: have its text recognised first")
-    details = pdf.get_metadata_dict()
-    title = given_title(details.get("Title", ""))
-    if not title and could_be_title(largest):
-        title = largest
     if not title:
         title, text = split_title(text)
     return Parsed(title, without_title(title, text), _fields(details))
