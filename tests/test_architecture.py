@@ -19,6 +19,7 @@ ROOMS = [
     "show",
     "draw",
     "text",
+    "formats",
     "sources",
     "collection",
     "derived",

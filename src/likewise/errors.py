@@ -86,12 +86,23 @@ class MissingExtra(LikewiseError):
 
 
 class SourceError(LikewiseError):
-    """A document could not be read; `place` is where it stands, as file:line."""
+    """A document could not be read; `place` is where it stands, as file:line.
 
-    def __init__(self, place: str, reason: str, *, remedy: Remedy | None = None) -> None:
+    `kind` is what documents that are skipped are counted by.
+    """
+
+    def __init__(
+        self,
+        place: str,
+        reason: str,
+        *,
+        remedy: Remedy | None = None,
+        kind: str = "not readable",
+    ) -> None:
         super().__init__(f"{place}: {reason}", remedy=remedy)
         self.place = place
         self.reason = reason
+        self.kind = kind
 
 
 class DuplicateId(SourceError):

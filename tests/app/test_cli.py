@@ -71,6 +71,7 @@ def test_index_reports_what_it_did(call):
         "added": 3,
         "replaced": 0,
         "skipped": 0,
+        "skipped_by_reason": {},
         "documents": 3,
         "terms": 0,
         "tokens": 0,
@@ -279,6 +280,7 @@ def test_bad_lines_stop_or_are_skipped_and_counted(call, here):
     assert code == 0
     assert "1 documents added, 1 skipped" in out
     assert "skipped: bad.jsonl:2: " in err
+    assert "likewise: skipped 1 not readable (bad.jsonl:2)\n" in err
 
 
 @pytest.mark.parametrize(

@@ -15,7 +15,8 @@ def one(read, record, **columns):
 
 def test_what_prints_is_what_compares():
     assert Columns(text=["a", "b"]) == Columns(text=("a", "b"))
-    assert repr(Columns()) == "Columns(id='id', title='title', text=('text',), auto_id=False)"
+    shown = "Columns(id='id', title='title', text=('text',), auto_id=False, markup='auto')"
+    assert repr(Columns()) == shown
     assert Columns(text="body").text == ("body",)
     with pytest.raises(FrozenInstanceError):
         Columns().id = "x"
@@ -114,3 +115,31 @@ def test_a_missing_text_lists_the_columns(read):
         read([{"id": "1", "abstract": "x"}])
     assert one(read, {"id": "1", "title": "alone"}).text == ""
     assert one(read, {"id": "1", "text": ""}).text == ""
+
+
+@pytest.mark.parametrize(
+    ("markup", "text"),
+    [
+        ("auto", "Flutter of a wing &amp; more"),
+        ("strip", "Flutter of a wing & more"),
+        ("keep", "Flutter of a wing &amp; more"),
+    ],
+)
+def test_entities_alone_are_no_markup(read, markup, text):
+    record = {"id": "1", "text": "Flutter of a wing &amp; more"}
+    assert read([record], markup=markup)[0].text == text
+
+
+def test_markup_is_stripped_from_titles_and_texts_where_it_is(read):
+    record = {
+        "id": "1",
+        "title": "H<sub>2</sub>O",
+        "text": "<p>Wet &amp; cold</p>",
+        "x": "<p>a</p>",
+    }
+    [document] = read([record])
+    assert (document.title, document.text) == ("H2O", "Wet & cold")
+    assert document.fields == {"x": "<p>a</p>"}
+    [document] = read([record], markup="keep")
+    assert document.text == "<p>Wet &amp; cold</p>"
+    assert read([{"id": "1", "text": "a<b>c"}])[0].text == "a<b>c"

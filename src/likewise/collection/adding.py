@@ -5,6 +5,7 @@ from __future__ import annotations
 from array import array
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
+from types import MappingProxyType
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -33,7 +34,7 @@ class Added:
     """What an addition did; `fields` is what there is to say of those of its documents.
 
     `new_fields` are those whose type was not known before, `languages` how the language of a new
-    collection was decided.
+    collection was decided, `skipped` counts by reason what its sources left out.
     """
 
     n_docs: int
@@ -41,6 +42,7 @@ class Added:
     fields: tuple[FieldNote, ...] = field(default=(), compare=False)
     new_fields: frozenset[str] = field(default=frozenset(), compare=False)
     languages: Deciding | None = field(default=None, compare=False)
+    skipped: Mapping[str, int] = MappingProxyType({})
 
 
 def mark_all_deleted(snapshot: Snapshot, docs: Ints, job: Job) -> list[SegmentEntry]:

@@ -266,6 +266,8 @@ class Collection:
         text: str | Sequence[str] = (),
         columns: Columns = Columns(),
         format: str | None = None,
+        encoding: str = "",
+        delimiter: str = "",
         on_bad: OnBad | None = None,
         resources: Resources = Resources(),
         types: Mapping[str, str] | None = None,
@@ -275,11 +277,13 @@ class Collection:
         Sources and columns are as for `index`; `types` says what type new fields have.
         """
         chosen = columns.choose(id=id, title=title, text=text)
-        documents = documents_of(sources, chosen, format, on_bad)
+        documents = documents_of(
+            sources, chosen, format, on_bad, encoding=encoding, delimiter=delimiter
+        )
         with Writer(self.folder, keep_up) as writer:
             added = writer.add(documents, replace=replace, resources=resources, types=types)
             self.refresh()
-        return added
+        return changed(added, skipped=dict(documents.skipped.counts))
 
     def delete(self, ids: str | Sequence[str], *, missing_ok: bool = False) -> int:
         """Delete documents by id, all or none; tell how many."""

@@ -28,6 +28,8 @@ def index(
     text: str | Sequence[str] = (),
     columns: Columns = Columns(),
     format: str | None = None,
+    encoding: str = "",
+    delimiter: str = "",
     replace: bool = False,
     overwrite: bool = False,
     on_bad: OnBad | None = None,
@@ -39,7 +41,8 @@ def index(
     """Make a collection of documents, and fit a model on it, and a kernel model to smooth by.
 
     Sources are as in `open_source`: files, folders, frames, lists of texts, … `id`, `title` and
-    `text` name the columns of documents (several of `text` are joined); the others are fields.
+    `text` name the columns of documents (several of `text` are joined); the others are fields. Of a
+    folder every document is read whose format is known; what is skipped is logged.
     `smooth` "auto" is `klsa` beside a model, and nothing where that is None. `types` says what type
     fields have (text, number, boolean, date, date-dmy, date-mdy) that their values do not show.
     """
@@ -47,7 +50,9 @@ def index(
         raise UsageError("nothing to index: name at least one source")
     configs = read_indexed(model, smooth)
     chosen = columns.choose(id=id, title=title, text=text)
-    documents = documents_of(sources, chosen, format, on_bad)
+    documents = documents_of(
+        sources, chosen, format, on_bad, encoding=encoding, delimiter=delimiter
+    )
     folder = folder_of(to)
     build(
         folder,

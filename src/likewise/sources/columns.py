@@ -6,12 +6,14 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field, replace
 from typing import Any, NamedTuple
 
-from likewise.errors import Remedy, SourceError, WrongType
+from likewise.errors import Remedy, SourceError, UsageError, WrongType
+from likewise.formats.markup import has_markup, strip_markup
 from likewise.records import Document
 from likewise.sources.fields import check_unicode, clean, flatten, scalar
 
 MakeDocument = Callable[[dict[str, Any], int], Document]
 OnBad = Callable[[SourceError], None]
+MARKUP = ("auto", "strip", "keep")
 _PLAIN = frozenset((str, int, float, bool))
 NO_ID = Remedy(
     "name another column with id=, or take places as ids with columns=Columns(auto_id=True)",
@@ -33,13 +35,16 @@ class Columns:
 
     Several text columns are joined with a blank line; a column named both as title and as text
     counts once, as title. `auto_id` gives a document without an id its place, as file name:line.
-    `named` are those that the caller chose, which a frame has to have.
+    `markup` says what becomes of HTML in titles and texts: it is stripped where it occurs ("auto"),
+    from all of them ("strip"), or kept ("keep"). `named` are columns that the caller chose,
+    which a frame has to have.
     """
 
     id: str = "id"
     title: str = "title"
     text: tuple[str, ...] = ("text",)
     auto_id: bool = False
+    markup: str = "auto"
     named: frozenset[str] = field(default=frozenset(), compare=False, repr=False)
 
     def __post_init__(self) -> None:
@@ -52,6 +57,8 @@ class Columns:
         for name in (self.id, self.title, *self.text):
             if not isinstance(name, str):
                 raise WrongType.of(name, "column names are text")
+        if self.markup not in MARKUP:
+            raise UsageError(f"markup is {', '.join(MARKUP)}, received {self.markup!r}")
 
     def choose(self, *, id: str = "", title: str = "", text: str | Iterable[str] = ()) -> Columns:
         """Give the same with other columns, where any are named."""
@@ -78,6 +85,7 @@ def document_maker(columns: Columns, origin: Origin, *, parsed: bool = False) ->
     texts = tuple(name for name in columns.text if name != columns.title)
     id_column, title_column = columns.id, columns.title
     first_text, other_texts = (texts[0], texts[1:]) if texts else ("", ())
+    keep, always = columns.markup == "keep", columns.markup == "strip"
 
     def make(record: dict[str, Any], number: int) -> Document:
         place = f"{origin.name}:{number}"
@@ -97,6 +105,12 @@ def document_maker(columns: Columns, origin: Origin, *, parsed: bool = False) ->
             text = "\n\n".join(part for part in parts if part)
         if not text and not title and not any(n in record for n in (title_column, *texts)):
             raise SourceError(place, _no_text(columns, record), remedy=_NO_TEXT)
+        if not keep:
+            # Most texts have no tag: to look for one is all that it costs them.
+            if always or ("<" in title and has_markup(title)):
+                title = strip_markup(title)
+            if always or ("<" in text and has_markup(text)):
+                text = strip_markup(text)
         fields = {key: value for key, value in record.items() if key not in used}
         if not parsed:
             check_unicode((doc_id, title, text), place)

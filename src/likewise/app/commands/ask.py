@@ -137,8 +137,9 @@ _RUN_MANUAL = f"""\
 The run goes to standard output in TREC form: qid Q0 doc_id rank score tag. Queries are JSONL
 (id, text), TSV (id, text) or TREC topics. An id with white space is percent-encoded.
 
-With --like the queries are documents: ids of the collection, a line each, or documents as JSONL
-(id, title, text). A document is not among its own answers. Methods are those of `likewise like`.
+With --like the queries are documents: ids of the collection, a line each, or documents of any
+format (id, title, text). A document is not among its own answers. Methods are those of `likewise
+like`.
 
 {_DEFAULT}
 {_METHODS}
