@@ -332,6 +332,8 @@ class Snapshot:
         asked = terms.astype(np.int64)
         for i, places, rows in self.by_segment(docs):
             pieces.append((places, self._positions_in(self.segments[i], rows, asked)))
+        if len(pieces) == 1:
+            return pieces[0][1]
         return Positions.joined(len(docs), len(terms), pieces)
 
     def _positions_in(self, segment: Segment, rows: Ints, terms: Ints) -> Positions:

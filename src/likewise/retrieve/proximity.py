@@ -40,6 +40,7 @@ WINDOW = 2
 CANDIDATES = 30
 # Words of a query that stand further apart are no pair.
 _FURTHEST = 3
+_BM25 = BM25()
 # A word of more of the documents says nothing by its spelling: most are stop words.
 _MOST_COMMON = 0.1
 TITLE_NAME, EXACT_NAME, SPELLING_NAME = "(title)", "(exact title)", "(exact spelling)"
@@ -110,12 +111,16 @@ def words_asked(query: Query, snapshot: Snapshot) -> Asked | None:
         return None
     placed = snapshot.analyzer.placed(query.text)
     names = tuple(term for term, _ in placed)
-    numbers, doc_freqs, _ = retriever_of(snapshot, BM25()).known(names)
+    numbers, doc_freqs, _ = retriever_of(snapshot, _BM25).known(names)
     if not (numbers >= 0).any():
         return None
     places = np.array([place for _, place in placed], np.int64)
     idf = bm25_idf(snapshot.n_docs, doc_freqs)
-    return Asked(query.text, names, numbers, idf, places, _spelt(query.text, snapshot))
+    words = query.text.split()
+    # Where every word is letters and became a term, none is to be looked for by its spelling.
+    plain = query.text.isascii() and len(words) == len(placed) and all(map(str.isalnum, words))
+    spelt = {} if plain else _spelt(query.text, snapshot)
+    return Asked(query.text, names, numbers, idf, places, spelt)
 
 
 def _spelt(text: str, snapshot: Snapshot) -> dict[str, float]:
@@ -123,7 +128,7 @@ def _spelt(text: str, snapshot: Snapshot) -> dict[str, float]:
     if not snapshot.has_field(EXACT):
         return {}
     counts = Counter(snapshot.analyzer.exact(text))
-    numbers, doc_freqs, _ = retriever_of(snapshot, BM25(), EXACT).known([*counts])
+    numbers, doc_freqs, _ = retriever_of(snapshot, _BM25, EXACT).known([*counts])
     rare = (numbers >= 0) & (doc_freqs <= _MOST_COMMON * snapshot.n_docs)
     return {word: float(n) for (word, n), kept in zip(counts.items(), rare, strict=True) if kept}
 
@@ -235,14 +240,14 @@ class Proximate:
         counts = count_pairs(
             places.bounds, places.values, (pairs.first, pairs.second, pairs.reach), len(self._terms)
         )
-        norms = retriever_of(self.snapshot, BM25()).norms(docs).astype(np.float64)[:, None]
+        norms = retriever_of(self.snapshot, _BM25).norms(docs).astype(np.float64)[:, None]
         shares: Doubles = counts / (counts + norms) * (pairs.idf / pairs.idf.sum())
         return shares
 
     def _titles(self, docs: Ints) -> tuple[Doubles, Doubles]:
         """Give from 0 to 1 how much of the query titles have, and 1 where they are the query."""
         snapshot, asked = self.snapshot, self.asked
-        retriever = retriever_of(snapshot, BM25(), TITLE)
+        retriever = retriever_of(snapshot, _BM25, TITLE)
         names = dict(zip(asked.terms.tolist(), asked.names, strict=True))
         names.pop(-1, None)
         terms, exact = self._terms, np.zeros(len(docs))
@@ -262,7 +267,7 @@ class Proximate:
 
     def _spelling(self, docs: Ints) -> Doubles:
         """Give from 0 to 1 how much of the query documents have as it is spelt."""
-        retriever = retriever_of(self.snapshot, BM25(), EXACT)
+        retriever = retriever_of(self.snapshot, _BM25, EXACT)
         _, numbers, weights, factors, shares = retriever.weigh([self.asked.spelt])
         scores = score_records(retriever, (numbers, weights, factors, shares[0]), docs)
         most = float(weights.sum()) + float(self.asked.idf[self.asked.terms >= 0].sum())
