@@ -5,7 +5,6 @@ from __future__ import annotations
 from array import array
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
-from types import MappingProxyType
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -42,7 +41,7 @@ class Added:
     fields: tuple[FieldNote, ...] = field(default=(), compare=False)
     new_fields: frozenset[str] = field(default=frozenset(), compare=False)
     languages: Deciding | None = field(default=None, compare=False)
-    skipped: Mapping[str, int] = MappingProxyType({})
+    skipped: Mapping[str, int] = field(default_factory=dict, compare=False)
 
 
 def mark_all_deleted(snapshot: Snapshot, docs: Ints, job: Job) -> list[SegmentEntry]:
