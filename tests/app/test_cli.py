@@ -57,7 +57,7 @@ def run(*arguments, **options):
 
 def test_index_reports_what_it_did(call):
     code, out, err = call("index", "papers.jsonl", "--to", "papers.lw")
-    assert (code, err) == (0, "")
+    assert (code, err) == (0, "language: English (100% of a sample of 3)\n")
     assert out.startswith("papers.lw: 3 documents added\nnow 3 documents, ")
     code, out, _ = call("index", "papers.jsonl", "--to", "other.lw", "--json")
     assert json.loads(out) | {"bytes": 0, "tokens": 0, "terms": 0} == {
