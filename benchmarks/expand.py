@@ -25,12 +25,11 @@ import numpy as np
 
 import likewise as lw
 from corpora import debian
-from likewise.expand.expander import Asked, Setting, rank_weights
-from likewise.expand.feedback import RM3, relevance
+from likewise.expand.expansion import Feedback, WordSearch, rank_weights
+from likewise.expand.feedback import RM3, RankedRM, relevance
 from likewise.expand.perturb import perturb
 from likewise.expand.pool import read_pool
 from likewise.expand.qp import solve
-from likewise.expand.ranked import RankedRM
 from likewise.expand.robust import Robust
 from likewise.expand.similarity import SIMILARITIES
 from likewise.records import EMPTY
@@ -74,13 +73,13 @@ def breakdown(collection: lw.Collection, queries: list[lw.Query], plain: float) 
     """Where the time of robust expansion goes, part by part, and what the batch saves."""
     retriever = retriever_of(collection.snapshot, BM25())
     how = Robust()
-    setting = Setting(retriever)
-    bare = [Asked(terms_of(query, collection.snapshot), EMPTY) for query in queries]
+    search = WordSearch(retriever)
+    bare = [Feedback(terms_of(query, collection.snapshot), EMPTY) for query in queries]
     look = SIMILARITIES[how.similarity].contexts
-    contexts = [look([one], setting, DEPTH)[0] for one in bare]
+    contexts = [look([one], search, DEPTH)[0] for one in bare]
     chosen = [how.candidates(context) for context in contexts]
     risks = [c.risk(columns) for c, (columns, _) in zip(contexts, chosen, strict=True)]
-    grown = [how.grow([one], setting)[0] for one in bare]
+    grown = [how.expand([one], search)[0] for one in bare]
     perturbed = [
         [{t: w for t, w in one.terms.items() if t != left} or dict(one.terms) for left in one.terms]
         for one in bare
@@ -99,7 +98,7 @@ def breakdown(collection: lw.Collection, queries: list[lw.Query], plain: float) 
             [bare[i].terms, *perturbed[i]], k=DEPTH
         ),
         "these, documents read and relevance models": lambda i: perturb(
-            [bare[i]], setting, docs=DEPTH
+            [bare[i]], search, docs=DEPTH
         ),
         "candidates and covariance": lambda i: contexts[i].risk(how.candidates(contexts[i])[0]),
         "solver": choose,

@@ -5,8 +5,8 @@
 The collection is one that `likewise index` made, as of arXiv's abstracts. `like` is asked for
 documents drawn from it, `search` for their titles; ten answers each. Processor time on one core,
 with and without explanations in turns; the ratio is the median over queries. `tree` reads the
-parts of every answer, `passages` the passages too, `JSON` is both with the marks in passages, and
-`printed` the table as `likewise like --explain` prints it.
+name and score of every part of every answer, `passages` the passages too, `JSON` is both with the
+marks in passages, and `printed` the table as `likewise like --explain` prints it.
 """
 
 from __future__ import annotations
@@ -19,18 +19,26 @@ os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 import argparse
 import statistics
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 
 import numpy as np
 
 import likewise as lw
+from likewise.records import Part
 
 WARM = 3
 
 
 def tree(answers: lw.Answers) -> list[object]:
-    return [answer.explanation and answer.explanation.parts for answer in answers]
+    return [list(walk(answer.explanation.parts)) for answer in answers if answer.explanation]
+
+
+def walk(parts: Sequence[Part]) -> Iterator[tuple[str, float]]:
+    """Read every name and score of a tree."""
+    for part in parts:
+        yield part.name, part.score
+        yield from walk(part.parts)
 
 
 def passages(answers: lw.Answers) -> list[object]:

@@ -36,7 +36,9 @@ _DEPTH = (
 )
 _DIGAMMA = "priors are learnt by SciPy's digamma: topics of ddm differ in their last digits"
 _SPECTRUM = "the leading eigenvalue, from which polynomials are laid out, is ARPACK's"
+_TOGETHER = "words that stand together and titles add to the scores of the default search"
 EXPECTED: dict[str, str] = {
+    "*/search/default*": _TOGETHER,
     "*/search/eq4 ddm*": _DIGAMMA,
     "*/like/eq4 ddm*": _DIGAMMA,
     "*/expand/graph diffusion*": _SPECTRUM,
@@ -45,7 +47,7 @@ EXPECTED: dict[str, str] = {
     "*/terms/*, chebyshev": _SPECTRUM,
     "cran/explain like/dense vectors*": _NO_WORDS,
     "*/explain like/*": f"{_ROUNDING}; nearest answers are called feedback documents",
-    "*/explain/default": _ROUNDING,
+    "*/explain/default": f"{_ROUNDING}; {_TOGETHER}",
     "cran/explain/klsa*": _ROUNDING,
     "cran/explain/near *": _ORDER,
     "cran/explain neighbours/*": _ORDER,

@@ -14,7 +14,6 @@ import numpy as np
 import likewise as lw
 from golden_collections import Built, every, text_of, vectors_of
 from likewise.engine.answers import named
-from likewise.neighbours.certified import nearest_certified
 
 Pairs = Iterable[tuple[str, float]]
 Found = Mapping[str, Pairs]
@@ -373,8 +372,10 @@ def certified(metric: str) -> Ask:
     def ask(built: Built | None) -> Found:
         vectors = drawn()
         neighbours = lw.build_neighbours(vectors, metric=metric)
-        found = nearest_certified(neighbours, vectors[::500], 10)
-        rows = zip(*(a.tolist() for a in (*found.nearest, found.examined)), strict=True)
+        found = neighbours.nearest(vectors[::500], 10, certified=True)
+        rows = zip(
+            *(a.tolist() for a in (found.numbers, found.distances, found.examined)), strict=True
+        )
         return {
             str(i): [*zip(map(str, numbers), distances, strict=True), ("examined", n)]
             for i, (numbers, distances, n) in enumerate(rows)

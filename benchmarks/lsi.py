@@ -25,7 +25,8 @@ from scipy import sparse
 from corpora import drawn
 from likewise.collection.creating import build
 from likewise.collection.snapshot import Snapshot, open_snapshot
-from likewise.models.subspace import LSI, Subspace, fit_lsi
+from likewise.models.lsi import LSI, fit_lsi
+from likewise.models.subspace import Subspace
 from likewise.text.analysis import Analysis
 
 AXES = 150
@@ -67,7 +68,7 @@ def run_ours(folder: Path, *, docs: int) -> tuple[dict[str, float], np.ndarray]:
 
 
 def fold_ours(collection: Snapshot, model: Subspace) -> dict[str, float]:
-    """Time for topics, own words and shares, 20,000 documents at most."""
+    """Time for topics, specific words and shares, 20,000 documents at most."""
     counts = collection.term_counts(collection.live_docs()[:20_000])
     start = time.process_time()
     model.transform(counts)
@@ -170,7 +171,7 @@ def speed(folder: Path, engines: list[str]) -> None:
             flush=True,
         )
     print(
-        f"likewise folds in with own words ({reference['terms']:.0f} terms a document), from "
+        f"likewise folds in with specific words ({reference['terms']:.0f} terms a document), from "
         f"counts; the others give topics alone, from weights. Ratio: over the first row."
     )
 

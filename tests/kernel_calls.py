@@ -225,6 +225,24 @@ def an_added_product(random):
         yield *floats(random, 3, width), np.float32(0.3)
 
 
+def carried(random):
+    for width in WIDTHS:
+        yield random.random(9), floats(random, 9, width), random.random(width), np.zeros(9)
+
+
+def paired_words(random):
+    from likewise.models.attribution import WordSum
+
+    for width in WIDTHS:
+        query = WordSum(np.array([0, 9]), np.arange(9), random.random(9), floats(random, 9, width))
+        bounds = np.array([0, 0, 13, 30])
+        answers = WordSum(bounds, np.arange(30), random.random(30), floats(random, 30, width))
+        given = random.standard_normal((3, 9))
+        words = np.tile(np.arange(8), (3, 1))
+        out = (np.full((3, 8, 3), -1), np.zeros((3, 8, 3)))
+        yield query, answers, given, (words, np.array([8, 8, 5])), out
+
+
 def own_share(random):
     for count in (1, 2, 9, 31):
         for elsewhere in random.random(3):
@@ -357,8 +375,10 @@ CALLS = {
     "models.klsa.fold": partial(words_by, 40, 90, ("columns", "rows")),
     "models.user_vectors.predict_vectors": turned,
     "models.subspace.project": projected,
-    "models.subspace.weigh": weighed,
-    "models.subspace.weight_of": a_word,
+    "models.weighting.weigh": weighed,
+    "models.weighting.weight_of": a_word,
+    "models.attribution.carry": carried,
+    "models.attribution.choose_pairs": paired_words,
     "models.lanczos.add_gram": partial(words_by, 40, 90, ("columns", "columns")),
     "models.topics.infer": inferred,
     "models.topics._dot": a_product,

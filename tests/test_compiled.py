@@ -128,7 +128,7 @@ def test_the_same_bits_compiled_and_loaded(tmp_path, which):
 WRITING = {
     # Too many branches for the compiler to take several at once.
     "models.gibbs.sweep_cell",
-    "models.subspace.weigh",
+    "models.weighting.weigh",
     # For arrays of APART numbers and more.
     "models.gibbs.weigh_topics",
 }

@@ -11,10 +11,8 @@ from typing import Any, NamedTuple, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from likewise.errors import UsageError
+from likewise.errors import UsageError, WrongType
 
-_CONDITION = re.compile(r"(.+?)(!=|>=|<=|=|>|<)(.*)", re.DOTALL)
-_ALTERNATIVE = re.compile(r"(?<!\\)\|")
 _NAMED_BY = 3
 
 
@@ -28,35 +26,112 @@ class Document(NamedTuple):
     place: str = ""
 
 
+class Value(NamedTuple):
+    """What a condition compares with: a text, or (`prefix`) whatever begins with it."""
+
+    text: str
+    prefix: bool = False
+
+
 class Condition(NamedTuple):
     r"""A condition on one field, written `field=value`.
 
-    The operators are = != < <= > >=. `a|b` is either value (`\|` is a plain bar), `*` any value
-    at all. Numbers compare as numbers, other values as text by code points; a document whose
-    field holds a list meets `=` with any member, and `!=` with none.
+    The operators are = != < <= > >=, and ~ !~ for texts that contain the value or do not. `a|b` is
+    either value, `value*` what begins so, `*` any value at all; a backslash before one of these, a
+    space or a backslash makes it plain. A document whose field holds a list meets a condition with
+    any member, and != and !~ with none.
     """
 
     field: str
     operator: str
-    values: tuple[str, ...]
+    values: tuple[Value, ...]
 
     @classmethod
     def read(cls, text: str) -> Condition:
         """Read a condition as it is written."""
-        match = _CONDITION.fullmatch(text)
-        if match is None or not match[1].strip():
+        return cls._of(_TOKEN.findall(text), text)
+
+    @classmethod
+    def _of(cls, tokens: list[str], text: str) -> Condition:
+        at = next((i for i, token in enumerate(tokens) if _operator(tokens, i)), len(tokens))
+        field = _plain(_stripped(tokens[:at]))
+        if at == len(tokens) or not field.strip():
             raise UsageError(
-                f"filter {text!r} is not written as field=value; the operators are = != < <= > >="
+                f"filter {text!r} is not written as field=value; the operators are "
+                "= != < <= > >= ~ !~"
             )
-        field, operator, value = match[1].strip(), match[2], match[3].strip()
-        values = tuple(part.replace(r"\|", "|") for part in _ALTERNATIVE.split(value))
-        if operator not in ("=", "!=") and len(values) > 1:
+        operator = _operator(tokens, at)
+        alternatives = _split(tokens[at + len(operator) :], ["|"])
+        values = tuple(map(_value, alternatives))
+        operator = "=" if operator == "==" else operator
+        if operator[0] in "<>" and len(values) > 1:
             raise UsageError(f"filter {text!r}: {operator} takes one value, not alternatives")
+        if operator not in ("=", "!=") and any(value.prefix for value in values):
+            raise UsageError(
+                rf"filter {text!r}: * is for = and !=, as in {field}=ab*; a plain * is written \*"
+            )
+        if operator.endswith("~") and not all(value.text for value in values):
+            raise UsageError(f"filter {text!r}: {operator} needs a text, as in {field}~word")
         return cls(field, operator, values)
 
     def __str__(self) -> str:
-        values = "|".join(value.replace("|", r"\|") for value in self.values)
-        return f"{self.field}{self.operator}{values}"
+        field = _NAME_SPECIAL.sub(r"\\\g<0>", self.field)
+        return f"{_whole(field)}{self.operator}{'|'.join(map(_written, self.values))}"
+
+
+# Filters as they are written: a backslash takes what stands for something at its word.
+_TOKEN = re.compile(r"\\[\\|*=<>!~\s]|.", re.DOTALL)
+_OPERATORS = ("==", "!=", ">=", "<=", "!~", "=", ">", "<", "~")
+_NAME_SPECIAL = re.compile(r"[\\=<>!~]")
+_VALUE_SPECIAL = re.compile(r"\\|\||^[=~]|\*\Z")
+# Spaces at the ends are not part of a value, and conditions are joined by these words.
+_SPACES = re.compile(r"^\s|\s\Z|\s(?=(?:&|or)(?:\s|\Z))")
+
+
+def _operator(tokens: Sequence[str], i: int) -> str:
+    both = "".join(tokens[i : i + 2])
+    return next((one for one in _OPERATORS if both.startswith(one)), "")
+
+
+def _value(tokens: list[str]) -> Value:
+    tokens = _stripped(tokens)
+    prefix = tokens[-1:] == ["*"]
+    return Value(_plain(tokens[:-1] if prefix else tokens), prefix)
+
+
+def _written(value: Value) -> str:
+    return _whole(_VALUE_SPECIAL.sub(r"\\\g<0>", value.text)) + "*" * value.prefix
+
+
+def _whole(text: str) -> str:
+    return _SPACES.sub(r"\\\g<0>", text)
+
+
+def _plain(tokens: Sequence[str]) -> str:
+    return "".join(token[-1] for token in tokens)
+
+
+def _stripped(tokens: list[str]) -> list[str]:
+    """Leave out spaces at the ends, but for those that were taken at their word."""
+    first, last = 0, len(tokens)
+    while first < last and tokens[first].isspace():
+        first += 1
+    while first < last and tokens[last - 1].isspace():
+        last -= 1
+    return tokens[first:last]
+
+
+def _split(tokens: list[str], separator: list[str]) -> list[list[str]]:
+    pieces: list[list[str]] = [[]]
+    i = 0
+    while i < len(tokens):
+        if tokens[i : i + len(separator)] == separator:
+            pieces.append([])
+            i += len(separator)
+        else:
+            pieces[-1].append(tokens[i])
+            i += 1
+    return pieces
 
 
 @dataclass(frozen=True)
@@ -74,11 +149,26 @@ class Filter:
         if isinstance(given, Filter):
             return given
         if isinstance(given, str):
-            return cls(((Condition.read(given),),))
+            return cls(((Condition.read(given),),)) if given else ALL
+        if not isinstance(given, Iterable) or isinstance(given, Mapping | bytes):
+            raise WrongType.of(given, "a filter is a text such as 'year>=1960', or a list of such")
         found = ALL
         for one in given:
             found &= cls.read(one)
         return found
+
+    @classmethod
+    def parse(cls, text: str) -> Filter:
+        """Read a filter as it prints: all of `a=1 & b=2`, any of `a=1 or b=2`."""
+        if not text.strip():
+            return ALL
+        either = _split(_TOKEN.findall(text), list(" or "))
+        return cls(
+            tuple(
+                tuple(Condition._of(one, text) for one in _split(conditions, list(" & ")))
+                for conditions in either
+            )
+        )
 
     def __and__(self, other: Filter) -> Filter:
         joined = ((*mine, *its) for mine in self.any_of for its in other.any_of)
@@ -96,15 +186,78 @@ class Filter:
 ALL = Filter()
 
 
+@dataclass(frozen=True)
+class Match:
+    """What a document must have to be an answer: a tree of words, phrases and prefixes.
+
+    `kind` is words (one, or several one after another: a phrase), prefix, all, any or not; leaves
+    have a `text` and the `field` that it is looked for in ("": anywhere), the others `parts`. It
+    prints as a person would type it.
+    """
+
+    kind: str
+    text: str = ""
+    field: str = ""
+    parts: tuple[Match, ...] = ()
+
+    def __str__(self) -> str:
+        if self.kind == "not":
+            return f"NOT {self.parts[0]._inner()}"
+        if self.kind in ("all", "any"):
+            return (" AND " if self.kind == "all" else " OR ").join(
+                part._inner() for part in self.parts
+            )
+        field = f"{self.field}:" if self.field else ""
+        return f'{field}"{self.text}"' if self.kind == "words" else f"+{field}{self.text}*"
+
+    def _inner(self) -> str:
+        return f"({self})" if self.kind in ("all", "any") else str(self)
+
+    def to_json(self) -> dict[str, Any]:
+        """Give plain values."""
+        if self.parts:
+            return {"kind": self.kind, "parts": [part.to_json() for part in self.parts]}
+        return {"kind": self.kind, "text": self.text, "field": self.field}
+
+    @classmethod
+    def from_json(cls, values: Mapping[str, Any]) -> Match:
+        """Read what `to_json` gave."""
+        parts = tuple(cls.from_json(part) for part in values.get("parts", ()))
+        return cls(values["kind"], values.get("text", ""), values.get("field", ""), parts)
+
+
+def match_all(parts: Iterable[Match]) -> Match:
+    """Match what all parts match."""
+    return _joined("all", parts)
+
+
+def match_any(parts: Iterable[Match]) -> Match:
+    """Match what any part matches."""
+    return _joined("any", parts)
+
+
+def match_none(part: Match) -> Match:
+    """Match what a part does not."""
+    return part.parts[0] if part.kind == "not" else Match("not", parts=(part,))
+
+
+def _joined(kind: str, parts: Iterable[Match]) -> Match:
+    """Join parts, those of the same kind opened and none named twice."""
+    opened = [inner for part in parts for inner in (part.parts if part.kind == kind else [part])]
+    distinct = tuple(dict.fromkeys(opened))
+    return distinct[0] if len(distinct) == 1 else Match(kind, parts=distinct)
+
+
 class Expansion(NamedTuple):
     """What was made of a query: how, and from which terms.
 
-    `left` says why a query was left alone, `note` what was done otherwise than asked for.
+    `skipped_reason` says why a query was left as it is, `note` what was done otherwise than
+    asked for.
     """
 
     method: str
     before: Mapping[str, float]
-    left: str = ""
+    skipped_reason: str = ""
     note: str = ""
 
 
@@ -140,8 +293,8 @@ class Query(NamedTuple):
     """What is asked: a text, weighted terms in place of it, or documents in hand.
 
     `terms` are analysed terms, as the collection stores them. Answers are to be like the documents
-    of `like` and not like those of `unlike`. `filter` says what may be an answer, and `expansion`
-    where terms come from that the user did not give.
+    of `like` and not like those of `unlike`. `filter` says by fields what may be an answer, `match`
+    by words, and `expansion` where terms come from that the user did not give.
     """
 
     qid: str
@@ -151,6 +304,7 @@ class Query(NamedTuple):
     unlike: tuple[QueryDocument, ...] = ()
     filter: Filter = ALL
     expansion: Expansion | None = None
+    match: Match | None = None
 
 
 class Part(NamedTuple):

@@ -31,17 +31,23 @@ SEARCHES = {
 # Expanders: what gives a query other terms.
 EXPANDERS = {
     "bo1": "likewise.expand.feedback:Bo1",
-    "graph": "likewise.expand.graph:Associated",
+    "graph": "likewise.expand.graph:GraphExpander",
     "kl": "likewise.expand.feedback:KL",
     "rm1": "likewise.expand.feedback:RM1",
     "rm3": "likewise.expand.feedback:RM3",
     "robust": "likewise.expand.robust:Robust",
     "rocchio": "likewise.expand.feedback:Rocchio",
-    "rrm": "likewise.expand.ranked:RankedRM",
+    "rrm": "likewise.expand.feedback:RankedRM",
 }
 
 # What smooths a ranking.
 SMOOTHINGS = {"klsa": "likewise.like.smooth:Smoothing"}
+
+# What goes by how words are spelt and where they stand.
+PLACES = {
+    "exact": "likewise.retrieve.exact:ExactWords",
+    "proximity": "likewise.retrieve.proximity:Proximity",
+}
 
 # Finders: indexes that propose the vectors near a query.
 FINDERS = {
@@ -101,7 +107,7 @@ COMPUTED = {"model": ("vectors", "finder"), "graph": ("pairs", "prepared")}
 
 # Models that can be fitted: their configurations.
 CONFIGS = {
-    "lsi": "likewise.models.subspace:LSI",
+    "lsi": "likewise.models.lsi:LSI",
     "ddm": "likewise.models.ddm:DDM",
     "lda": "likewise.models.ddm:LDA",
     "lda-vb": "likewise.models.sklearn_models:OnlineLDA",

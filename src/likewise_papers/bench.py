@@ -13,7 +13,7 @@ from likewise.compiled import Doubles
 from likewise.engine.pipeline import Pipeline
 from likewise.evaluate.measures import evaluate
 from likewise.evaluate.trec import Run
-from likewise.expand.reading import read_expander
+from likewise.expand.expansion import read_expander
 from likewise.retrieve.models import read_model
 from likewise.stages.stage import Result, Stage
 from likewise_papers.data import Data, Ready, Watch

@@ -65,7 +65,7 @@ def claim_same(text: str, pairs: Pairs) -> Claim:
     return _claim(text, pairs, lambda one: not (one.above or one.below))
 
 
-def settled(claim: Claim, counts: Mapping[str, int]) -> Claim:
+def with_enough(claim: Claim, counts: Mapping[str, int]) -> Claim:
     """Give a claim, or say that it goes by too few values; `counts` are by name."""
     fewest = min(counts, key=lambda name: counts[name])
     if counts[fewest] >= FEWEST:
@@ -85,7 +85,7 @@ def _claim(text: str, pairs: Pairs, holds: Callable[[Compared], bool]) -> Claim:
         return Claim(text, UNTESTABLE, "nothing was measured that it speaks of")
     against = {name: one for name, one in found.items() if not holds(one)}
     claim = Claim(text, verdict(not against), _reason(found, against))
-    return settled(claim, {name: one.n for name, one in found.items()})
+    return with_enough(claim, {name: one.n for name, one in found.items()})
 
 
 def _reason(found: Mapping[str, Compared], against: Mapping[str, Compared]) -> str:

@@ -9,7 +9,7 @@ import os
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
-from likewise.errors import UsageError
+from likewise.errors import Remedy, UsageError
 
 VARIABLE = "LIKEWISE_DATA"
 _CATALOGUE = "ir"
@@ -25,7 +25,8 @@ def named_folders() -> list[str]:
         if not one.startswith(f"{_CATALOGUE}:") and not Path(one).is_dir():
             raise UsageError(
                 f"{VARIABLE} names {one}, and there is no such folder: correct the list (folders "
-                f"of collections with {os.pathsep!r} between them), or use --data"
+                f"of collections with {os.pathsep!r} between them)",
+                remedy=Remedy("or name them with data=", "or name them with --data"),
             )
     return given
 

@@ -13,7 +13,7 @@ from likewise.engine.pipeline import Pipeline
 from likewise.evaluate.measures import evaluate
 from likewise.evaluate.significance import TOLERANCE
 from likewise.evaluate.trec import Qrels, Run
-from likewise.expand.expander import Expander
+from likewise.expand.expansion import Expander
 from likewise.records import Query
 from likewise_papers.bench import as_run, search
 from likewise_papers.comparing import told_p

@@ -9,7 +9,7 @@ from typing import Any
 from likewise_papers.judged import GAIN, HURT, PLAIN, WORST
 from likewise_papers.page import number
 from likewise_papers.papers.decomposition.methods import DDM, LSI_DS, MIXED, TFIDF
-from likewise_papers.papers.decomposition.methods import OURS as HALVES
+from likewise_papers.papers.decomposition.methods import OURS as HYBRID
 from likewise_papers.papers.kernel_lsa.pipelines import DEFAULT, TITLE
 from likewise_papers.papers.perturbation.choosing import BY_DEFAULT
 from likewise_papers.papers.perturbation.choosing import OURS as EXPANDED
@@ -92,7 +92,7 @@ MAIN = (
         "query by document",
         "decomposition",
         "methods",
-        HALVES,
+        HYBRID,
         (TFIDF, MIXED, LSI_DS, DDM),
         columns={
             "20newsgroups, category": "20 Newsgroups, same group",

@@ -33,6 +33,16 @@ def test_long_explanations_are_summed_up_and_signs_read_well():
     assert "2 more 0.5000" in text
 
 
+def test_what_no_word_stands_for_is_shown_after_the_first_words():
+    words = [Part("word", f"t{i}", 0.1) for i in range(9)]
+    rest = [Part("rest", "feedback documents", 0.5), Part("rest", "rounding", 1e-9)]
+    group = Part("group", "related words", 1.4, (*words, *rest))
+    text = str(Answers([Answer("1", 1.4, "t", explanation=Explanation(1.4, (group,)))]))
+    joined = " ".join(text.split())
+    assert "related words 1.4000 = t0 0.1000 + t1 0.1000" in joined
+    assert joined.endswith("+ t7 0.1000 + feedback documents 0.5000 + 2 more 0.1000")
+
+
 def test_titles_are_cut_to_the_width_below_explained_answers_too():
     told = Explanation(1.0, (Part("word", "wing", 1.0),))
     answers = Answers([Answer(f"{i}", 1.0, "wing " * 40, explanation=told) for i in range(3)])

@@ -19,6 +19,11 @@ PAPERS = """\
 {"id": "3", "title": "Heat", "text": "Heat transfer to a body.", "year": 1950}
 """
 MORE = 'key,title,abstract,body\n7,Shocks,"A bow shock","before, a body"\n8,Jets,A jet,noise\n'
+PATENTS = """\
+id,title,text,Filing Date,status,zip
+1,A deep pump,A pump for wells,25/03/2015,granted,02139
+2,A damper,A damper of wings,04/03/2014,pending,10001
+"""
 QUERIES = '{"id": "a", "text": "flutter of wings"}\n{"id": "b", "text": "boundary layer"}\n'
 QRELS = "a 0 1999-17 1\nb 0 2 1\n"
 
@@ -28,6 +33,7 @@ def here(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     (tmp_path / "papers.jsonl").write_text(PAPERS)
     (tmp_path / "more.csv").write_text(MORE)
+    (tmp_path / "patents.csv").write_text(PATENTS)
     (tmp_path / "queries.jsonl").write_text(QUERIES)
     (tmp_path / "qrels.txt").write_text(QRELS)
     (tmp_path / "ids.txt").write_text("1999-17\n2\n")
@@ -57,7 +63,9 @@ def run(*arguments, **options):
 
 def test_index_reports_what_it_did(call):
     code, out, err = call("index", "papers.jsonl", "--to", "papers.lw")
-    assert (code, err) == (0, "language: English (100% of a sample of 3)\n")
+    assert code == 0
+    assert "language: English (100% of a sample of 3)\n" in err
+    assert "fields: cites is a number, year a number\n" in err
     assert out.startswith("papers.lw: 3 documents added\nnow 3 documents, ")
     code, out, _ = call("index", "papers.jsonl", "--to", "other.lw", "--json")
     assert json.loads(out) | {"bytes": 0, "tokens": 0, "terms": 0} == {
@@ -65,11 +73,33 @@ def test_index_reports_what_it_did(call):
         "added": 3,
         "replaced": 0,
         "skipped": 0,
+        "skipped_by_reason": {},
         "documents": 3,
         "terms": 0,
         "tokens": 0,
         "bytes": 0,
+        "language": "english",
+        "languages": {"english": 3},
     }
+
+
+def test_accents_and_positions_are_as_told(call):
+    """They are kept with the collection, and `info` says what the fields of words take."""
+    text = '{"id": "a", "title": "The school of Velázquez", "text": "A painter in Seville."}'
+    Path("one.jsonl").write_text(text)
+    for options in ([], ["--no-fold", "--no-positions"]):
+        made = ("index", "one.jsonl", "--to", "one.lw", "--overwrite", "--model", "none")
+        code, _, _ = call(*made, *options)
+        assert code == 0
+        info = json.loads(call("info", "one.lw", "--json", "--check")[1])
+        assert (info["analysis"]["fold"], info["analysis"]["positions"]) == (not options,) * 2
+        kinds = ["documents", "index", "titles", "exact", *([] if options else ["positions"])]
+        assert sorted(info["bytes_by_kind"]) == sorted(kinds)
+        assert sum(info["bytes_by_kind"].values()) == info["bytes"]
+        ranked = json.loads(call("search", "one.lw", "velazquez", "--method", "bm25", "--json")[1])
+        assert bool(ranked["answers"]) == (not options)
+    shown = call("info", "one.lw")[1]
+    assert "fold False, positions False" in shown
 
 
 def test_search_prints_a_table_or_json(made):
@@ -90,11 +120,77 @@ def test_search_with_filters_and_methods(made):
         assert json.loads(out)["answers"][0]["doc_id"] == "1999-17"
 
 
-def test_a_query_of_stop_words_says_so(made):
-    code, out, err = made("search", "papers.lw", "of the")
+def test_a_query_of_stop_words_is_searched_for_as_it_is_spelt(made):
+    code, out, err = made("search", "papers.lw", "of a")
+    assert code == 0
+    assert "Wing flutter" in out
+    assert "searched for as it is spelt" in err
+
+
+def test_a_query_without_words_says_so(made):
+    code, out, err = made("search", "papers.lw", "?!")
     assert code == 0
     assert out == "no document matches\n"
     assert "no word that is searched for" in err
+
+
+def found(out):
+    return [answer["doc_id"] for answer in json.loads(out)["answers"]]
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ["wing", "flutter", "-wing", "--json"],
+        ["wing", "-wing", "flutter", "-k", "5", "--json"],
+        ["--json", "-k5", "flutter", "-wing"],
+        ["flutter", "-k", "5", "-wing", "--json"],
+        ["wing flutter -wing", "--json"],
+        ["--json", "--", "flutter", "-wing"],
+    ],
+)
+def test_a_word_is_left_out_wherever_it_stands(made, arguments):
+    code, out, _ = made("search", "papers.lw", *arguments)
+    assert code == 0
+    assert "1999-17" not in found(out)
+    assert json.loads(out)["query"].split()[-1] in ("-wing", "flutter")
+
+
+def test_plain_words_are_searched_for_without_operators(made):
+    assert "1999-17" in found(
+        made("search", "papers.lw", "flutter", "-wing", "--plain", "--json")[1]
+    )
+
+
+@pytest.mark.parametrize(
+    ("typo", "told"),
+    [
+        ("--explian", "unrecognized arguments: --explian"),
+        ("-explain", "did you mean --explain?"),
+        ("-json", "did you mean --json?"),
+        ("-k=x", "argument -k"),
+    ],
+)
+def test_a_slip_in_an_option_is_told(made, capsys, typo, told):
+    with pytest.raises(SystemExit) as done:
+        main(["search", "papers.lw", "wing", typo])
+    assert done.value.code == 2
+    assert told in capsys.readouterr().err
+
+
+def test_what_was_not_understood_and_what_was_meant_are_told_beside_the_answer(made):
+    code, out, err = made("search", "papers.lw", '"wing')
+    assert (code, err) == (
+        0,
+        "likewise: a quotation mark has no other: searched as plain words\n",
+    )
+    assert "Wing flutter" in out
+    code, out, err = made("search", "papers.lw", "fluttter")
+    assert err == "likewise: nothing for fluttter; showing flutter\n"
+    assert "Wing flutter" in out
+    values = json.loads(made("search", "papers.lw", "fluttter", "--json")[1])
+    assert (values["suggestion"], values["applied"]) == ("flutter", True)
+    assert made("search", "papers.lw", "wing xyzzyx")[2] == "likewise: no document has: xyzzyx\n"
 
 
 def test_add_delete_merge_info_show(made):
@@ -188,6 +284,7 @@ def test_bad_lines_stop_or_are_skipped_and_counted(call, here):
     assert code == 0
     assert "1 documents added, 1 skipped" in out
     assert "skipped: bad.jsonl:2: " in err
+    assert "likewise: skipped 1 not readable (bad.jsonl:2)\n" in err
 
 
 @pytest.mark.parametrize(
@@ -201,6 +298,7 @@ def test_bad_lines_stop_or_are_skipped_and_counted(call, here):
         (["index", "papers.jsonl", "--to", "x.lw", "--stop-file", "nowhere"], "words of nowhere"),
         (["index", "papers.jsonl", "--to", "x.lw", "--max-df", "7"], "max_df is a share"),
         (["index", "papers.jsonl", "--to", "x.lw", "--id", "key"], "papers.jsonl:1: "),
+        (["index", "papers.jsonl", "--to", "x.lw", "--id", "key"], "with --id, or take places"),
         (["eval", "--qrels", "nowhere.txt", "x.run"], "nowhere.txt"),
         (["eval", "--qrels", "qrels.txt", "x.run", "--measures", "XP"], "XP"),
         (["eval", "--qrels", "qrels.txt", "papers.jsonl"], "papers.jsonl:1"),

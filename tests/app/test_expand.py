@@ -8,7 +8,7 @@ import pytest
 import likewise as lw
 from likewise.app.cli import main
 from likewise.errors import UsageError
-from likewise.expand.expander import Expander, Grown
+from likewise.expand.expansion import Expander, ExpansionResult
 from likewise.expand.feedback import RM3
 
 
@@ -44,7 +44,7 @@ def test_every_expander_shows_its_terms(call, how):
     # Bo1 and KL want a term in two documents, and these few share none that is new.
     assert bool(shown["added"]) == (name not in {"bo1", "kl"})
     assert not {"wing", "flutter"} & set(shown["added"])
-    assert shown["left_alone"] is None
+    assert shown["skipped_reason"] is None
 
 
 @pytest.mark.parametrize("how", ALL)
@@ -81,7 +81,7 @@ def test_a_query_that_is_left_alone_says_so(call, papers):
     assert "no choice of terms meets coverage=100" in err
     assert out.splitlines() == str(papers.search("wing flutter", method="bm25")).splitlines()
     code, out, _ = call("search", "wing flutter", "--expand", how, "--json")
-    assert "coverage=100" in json.loads(out)["expansion"]["left_alone"]
+    assert "coverage=100" in json.loads(out)["expansion"]["skipped_reason"]
 
 
 def test_one_word_says_how_it_was_perturbed(call):
@@ -185,21 +185,23 @@ class Own(Expander):
     def __str__(self):
         return "own"
 
-    def at(self, share):
+    def with_share(self, share):
         return self
 
-    def grow(self, batch, setting):
+    def expand(self, batch, search):
         return self.found
 
 
 def test_an_expander_of_the_users_own_is_checked(papers):
-    answers = papers.search("wing", expand=Own([Grown({"heat": 1.0})]))
+    answers = papers.search("wing", expand=Own([ExpansionResult({"heat": 1.0})]))
     assert [answer.doc_id for answer in answers] == ["2"]
     for found in ([], [{"heat": 1.0}]):
-        with pytest.raises(UsageError, match="own must give one Grown for each of 1 queries"):
+        with pytest.raises(
+            UsageError, match="own must give one ExpansionResult for each of 1 queries"
+        ):
             papers.search("wing", expand=Own(found))
     with pytest.raises(UsageError, match="no number"):
-        papers.search("wing", expand=Own([Grown({"heat": float("nan")})]))
+        papers.search("wing", expand=Own([ExpansionResult({"heat": float("nan")})]))
 
 
 def test_texts_are_read_for_words_that_are_shown_only(papers, monkeypatch):
@@ -233,7 +235,7 @@ def test_a_run_tells_of_queries_left_alone(papers, call, tmp_path):
     assert "1 of 2 queries were not expanded; b: no document answers it" in err
     expansions = json.loads(out)["expansions"]
     assert expansions["a"]["added"]
-    assert expansions["b"]["left_alone"] == "no document answers it"
+    assert expansions["b"]["skipped_reason"] == "no document answers it"
     plain = ("--method", "bm25", "--json", "--quiet")
     _, out, _ = call("run", "--queries", str(queries), *plain)
     assert "expansions" not in json.loads(out)

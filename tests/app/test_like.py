@@ -267,5 +267,5 @@ def test_a_collection_of_nothing_is_like_nothing(fields, tmp_path):
 
 def test_too_many_judgements_are_refused(monkeypatch):
     monkeypatch.setattr(links, "_MOST_JUDGEMENTS", 5)
-    with pytest.raises(UsageError, match="--sample"):
+    with pytest.raises(UsageError, match="sample=1000 takes so many"):
         links.qrels_from_labels({str(i): "same" for i in range(3)})

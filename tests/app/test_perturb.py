@@ -72,7 +72,7 @@ def test_a_table_of_words_and_a_figure(call, drawn):
 
 
 def test_json_has_what_the_kernel_gives(call, drawn):
-    from likewise.expand.expander import Asked, Setting
+    from likewise.expand.expansion import Feedback, WordSearch
     from likewise.expand.perturb import perturb
 
     code, shown, said = call(
@@ -83,8 +83,8 @@ def test_json_has_what_the_kernel_gives(call, drawn):
     assert found["perturbations"] == ["only 'wings'", "only 'flutter'"]
     retriever = retriever_of(lw.open("notes.lw").snapshot, BM25())
     terms = {"wing": 1, "flutter": 1}
-    asked = Asked(terms, retriever.rank([terms], k=3)[0])
-    [expected] = perturb([asked], Setting(retriever), "tat", docs=3)
+    asked = Feedback(terms, retriever.rank([terms], k=3)[0])
+    [expected] = perturb([asked], WordSearch(retriever), "tat", docs=3)
     columns = np.array([expected.find(word["term"]) for word in found["words"]])
     assert [word["p"] for word in found["words"]] == expected.models[0, columns].tolist()
     coordinates = [word["coordinates"] for word in found["words"]]

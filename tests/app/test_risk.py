@@ -9,8 +9,8 @@ from likewise.app.cli import main
 from likewise.engine.risk import n_runs
 from likewise.errors import UsageError
 from likewise.evaluate import read_qrels, read_queries
+from likewise.expand.expansion import read_expander
 from likewise.expand.feedback import RM3
-from likewise.expand.reading import read_expander
 
 NOTES = {
     "1": "Wing flutter. Flutter of a wing in supersonic flow; wings and tails flutter.",

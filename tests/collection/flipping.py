@@ -20,9 +20,13 @@ import traceback
 from contextlib import redirect_stderr, redirect_stdout
 from pathlib import Path
 
+import numpy as np
+
 import likewise as lw
 from likewise.collection.build import Resources
 from likewise.errors import LikewiseError
+from likewise.retrieve.models import BM25
+from likewise.retrieve.search import Retriever
 
 ONE = Resources(threads=1)
 THEMES = ["wing flutter panel lift", "heat transfer film flame", "zebra okapi gnu herd"]
@@ -35,7 +39,7 @@ def made(i):
     words = [*THEMES[i % 3].split(), "study", "flow", "café"]
     text = ". ".join(" ".join(rng.choices(words, k=6)) for _ in range(3))
     # Counts beyond a byte stand elsewhere.
-    text += " gnu" * 300 if i == 2 else ""
+    text += " gnu" * 300 if i == 2 else " and a herd of them"
     vector = [round(rng.gauss(i % 3 == j, 0.2), 2) for j in range(3)]
     fields = {"year": 1950 + i, "theme": words[0], "vector": vector}
     return {"id": f"d{i}", "title": " ".join(words[:2]) if i % 2 else "", "text": text, **fields}
@@ -89,6 +93,24 @@ def near(c):
     return [[one.doc_id, one.score] for one in c.like("d8", k=3, method="near(model=lda)")]
 
 
+def by_fields(c):
+    """Words of titles, exact forms and positions."""
+    snapshot = c.snapshot
+    docs, numbers = snapshot.live_docs(), np.arange(snapshot.n_terms)
+    found = [
+        Retriever(snapshot, BM25(), field).rank([{"wing": 1.0, "gnu": 1.0, "café": 1.0, "a": 1.0}])
+        for field in ("title.", "exact.")
+    ]
+    counts = [snapshot.term_counts(docs, field).counts.tolist() for field in ("title.", "exact.")]
+    placed = snapshot.positions(docs, numbers)
+    return [
+        *([one.docs.tolist(), one.scores.tolist()] for [one] in found),
+        *(snapshot.frequencies(numbers, field)[1].tolist() for field in ("title.", "exact.")),
+        *counts,
+        placed.values.tolist(),
+    ]
+
+
 def merged(c):
     c.merge(resources=ONE)
     return [*searched(c), *liked("lsi")(c), *related(c)]
@@ -108,6 +130,7 @@ ASKED = {
     "smooth": smoothed,
     "related": related,
     "show": shown,
+    "fields": by_fields,
     "check": checked,
     "merge": merged,
 }

@@ -12,7 +12,9 @@ from likewise.collection.cards import LEAD
 from likewise.collection.manifest import manifest_path, parse_manifest, read_pointer
 from likewise.collection.positions import GAP
 from likewise.collection.words import FIELDS
-from likewise.records import Document
+from likewise.errors import UsageError
+from likewise.records import Condition, Document
+from likewise.stages.conditions import matcher_of
 from likewise.text.analysis import Analysis, Analyzer, encode, split_words
 from likewise.text.chunks import cut
 
@@ -206,10 +208,12 @@ def stored_positions(snapshot, names, docs, terms):
 
 def having(snapshot, field, value):
     """The ids of the documents with some metadata."""
-    masks = [
-        (s.fields.present(field) if value == "*" else s.fields.equal(field, value)) & s.live
-        for s in snapshot.segments
-    ]
+    try:
+        matches = matcher_of(Condition.read(f"{field}={value}"), snapshot)
+    except UsageError:
+        # No document has the field, or a value that is none of its type.
+        return []
+    masks = [matches(segment) & segment.live for segment in snapshot.segments]
     return snapshot.doc_ids(np.flatnonzero(np.concatenate([np.empty(0, np.bool_), *masks])))
 
 

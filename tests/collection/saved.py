@@ -9,6 +9,7 @@ from hashlib import blake2b
 from pathlib import Path
 
 import likewise as lw
+from likewise.like.explain import OTHERS, ROUNDING
 from likewise.models.model import SMOOTH
 from likewise.models.stored_vectors import vectors_of
 
@@ -19,7 +20,7 @@ METHODS = ("bm25", "ql", "ql-jm", "tfidf")
 # How many words format 1 named behind one.
 BEHIND = 3
 ALL = 10_000
-DECOMPOSED = "decomposed by "
+DECOMPOSED, LIKE_EXPLAINED = "decomposed by ", "like, explained"
 # Scores are added up in double precision; what is left of a document's words in single, where
 # processors round differently.
 _RELATIVE, _NONE, _SINGLE = 1e-6, 1e-9, 1e-5
@@ -70,6 +71,8 @@ def ask(folder, questions):
 def differences(found, expected, at="answers"):
     """Where answers are not those that were expected; numbers may differ by rounding."""
     if isinstance(found, dict) and isinstance(expected, dict):
+        if LIKE_EXPLAINED in at and all(isinstance(value, float) for value in expected.values()):
+            return unexpected_parts(found, expected, at)
         missing = [f"{at} [{key!r}]: missing" for key in expected if key not in found]
         new = [f"{at} [{key!r}]: not expected" for key in found if key not in expected]
         inside = [
@@ -88,6 +91,21 @@ def differences(found, expected, at="answers"):
     if isinstance(found, float) and isinstance(expected, float):
         same = is_close(found, expected, absolute=_SINGLE if DECOMPOSED in at else _NONE)
     return [] if same else [f"{at}: {found!r}, expected {expected!r}"]
+
+
+def unexpected_parts(found, expected, at):
+    """The parts of a likeness whose scores were not noted.
+
+    Format 1 noted every word, as the answer has it; now the leading ones are parts, as the query
+    has them.
+    """
+    noted = expected.values()
+    wrong = [
+        name for name, score in found.items() if not any(is_close(score, one) for one in noted)
+    ]
+    return [f"{at} [{name!r}]: not expected" for name in wrong] + (
+        [] if found or not expected else [f"{at}: nothing"]
+    )
 
 
 def is_close(a, b, absolute=_NONE):
@@ -143,8 +161,12 @@ def _statistics(info):
         "unfinished",
         "derived",
     )
-    # What was noted is called as it was then.
+    # What was noted is called as it was then; switches that came later are off but for positions.
     called = {"drift": "ageing"}
+    analysis = dict(info["analysis"])
+    assert not analysis.pop("fold")
+    analysis.pop("positions")
+    info = info | {"analysis": analysis, "fields": list(info["fields"])}
     return {called.get(name, name): value for name, value in info.items() if name not in laid_out}
 
 
@@ -208,13 +230,15 @@ def _ranked(answers):
 
 
 def _explained(answers):
-    """The best answer with all parts of its score, by name: their order is that of rounding."""
+    """The best answer with the parts of its score, by name: their order is that of rounding."""
     return {answer.doc_id: dict(_parts(answer.explanation.parts)) for answer in answers[:1]}
 
 
 def _parts(parts):
     """Parts as format 1 had them: no groups, and the words behind a word in its name."""
     for part in parts:
+        if part.name in (OTHERS, ROUNDING):
+            continue
         if part.kind == "group":
             yield from _parts(part.parts)
         elif part.kind == "document":
@@ -240,7 +264,7 @@ def _in_hand(c, doc_id, models):
     found = {}
     if models:
         found["like"] = _ranked(c.like(doc_id))
-        found["like, explained"] = _explained(c.like(doc_id, explain=True))
+        found[LIKE_EXPLAINED] = _explained(c.like(doc_id, explain=True))
         found["neighbours"] = _ranked(c.like(doc_id, method="near"))
     for model in models:
         # What was noted is called as it was then.

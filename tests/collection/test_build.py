@@ -3,6 +3,7 @@ from __future__ import annotations
 import errno
 import os
 import random
+import tempfile
 
 import numpy as np
 import pytest
@@ -204,7 +205,7 @@ def test_a_document_that_is_too_large(folder, monkeypatch):
 
 def test_a_builder_that_cannot_begin_leaves_nothing_open(folder, monkeypatch):
     create(folder)
-    n_made, temporary = [], pack.tempfile.TemporaryFile
+    n_made, temporary = [], tempfile.TemporaryFile
 
     def refuse(**options):
         n_made.append(1)
@@ -214,7 +215,7 @@ def test_a_builder_that_cannot_begin_leaves_nothing_open(folder, monkeypatch):
 
     with Job(folder) as job:
         before = len(os.listdir("/dev/fd"))
-        monkeypatch.setattr(pack.tempfile, "TemporaryFile", refuse)
+        monkeypatch.setattr(tempfile, "TemporaryFile", refuse)
         monkeypatch.setattr(pack, "MOST_BUFFERED", 3)
         with pytest.raises(OSError, match="Too many open files"):
             SegmentBuilder(job, first_term=0)

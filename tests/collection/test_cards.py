@@ -9,10 +9,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from likewise.collection.arrays import Memory
 from likewise.collection.cards import AT_ONCE, LEAD, Card, Cards, CardsWriter
 from likewise.collection.creating import build
 from likewise.collection.documents import plain
-from likewise.collection.pack import Memory
 from likewise.collection.snapshot import open_snapshot
 from likewise.collection.writer import Writer
 from likewise.errors import DamagedError

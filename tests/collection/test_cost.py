@@ -179,8 +179,10 @@ def test_descriptors_of_many_segments(folder):
     assert len(snapshot.segments) == 20
     assert state(snapshot) == expected([d for i, d in enumerate(documents) if i % 3])
     snapshot.check()
-    # Arrays, deleted documents, some files of texts, and the lease.
-    assert 40 < len(opened(folder)) <= 2 * 20 + 8 + 1 <= 4 * 20
+    # Arrays, positions, deleted documents, some files of texts, and the lease.
+    assert 60 < len(opened(folder)) <= 3 * 20 + 8 + 1 <= 4 * 20
+    positions = [name for name in opened(folder) if "positions-" in name]
+    assert len(positions) == 20
     del snapshot
     gc.collect()
     assert opened(folder) == []

@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import random
 import shutil
+from functools import partial
 
 import numpy as np
 import pytest
@@ -10,6 +11,7 @@ from plain_model import expected, made, newest, state
 from likewise.collection.creating import build
 from likewise.collection.pack import BULK, Pack
 from likewise.collection.snapshot import open_snapshot
+from likewise.collection.words import FIELDS
 from likewise.collection.writer import Writer
 from likewise.errors import DamagedError, FormatError, LikewiseError, NotACollection
 from likewise.records import Document
@@ -135,6 +137,9 @@ def read_everything(folder):
         lambda: [snapshot.sentences(doc) for doc in docs.tolist()],
         lambda: snapshot.cards(docs),
         lambda: snapshot.frequencies(np.arange(snapshot.n_terms)),
+        lambda: snapshot.positions(docs, np.arange(snapshot.n_terms)),
+        *(partial(snapshot.term_counts, docs, field) for field in FIELDS),
+        *(partial(snapshot.frequencies, np.arange(snapshot.n_terms), field) for field in FIELDS),
     ]
     for read in reads:
         try:

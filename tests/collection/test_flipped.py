@@ -147,7 +147,7 @@ def finding(place):
 
     A merge leaves models as they are, and computes again what is derived by them.
     """
-    copied = Path(place.file).name.startswith(("documents-", "index-", "deleted-"))
+    copied = Path(place.file).name.startswith(("documents-", "index-", "deleted-", "positions-"))
     return ["check", "merge"] if copied else ["check"]
 
 

@@ -91,9 +91,24 @@ def test_saved_collections_are_written_to(folder, saved, analysis):
 def test_older_collections_name_the_upgrade(folder, version, use):
     shutil.copytree(HERE / f"format-{version}", folder)
     before = sorted(folder.rglob("*"))
-    with pytest.raises(FormatError, match=rf"has format {version}.*likewise upgrade {folder}"):
+    with pytest.raises(FormatError, match=rf"has format {version}.*likewise.upgrade\('{folder}'\)"):
         use(folder)
     assert sorted(folder.rglob("*")) == before
+
+
+def test_an_upgrade_adds_fields_of_words_and_positions(folder):
+    shutil.copytree(HERE / "format-1", folder)
+    old = Format1(folder)
+    documents, analysis = [*old.documents()], replace(old.analysis, positions=True)
+    terms = [term.decode() for term in old.terms().all()]
+    assert not old.analysis.fold
+    upgrade(folder)
+    snapshot = open_snapshot(folder)
+    assert snapshot.analysis == analysis
+    assert all(segment.pack_of("positions") for segment in snapshot.segments)
+    assert state(snapshot) == expected(documents, analysis)
+    # Terms keep the numbers that models and graphs go by.
+    assert snapshot.terms(np.arange(len(terms))) == terms
 
 
 def test_an_older_collection_is_overwritten_whole(folder):
@@ -143,13 +158,13 @@ def test_an_upgrade_that_was_broken_off_is_told_and_cleaned_up(folder, monkeypat
                 upgrade(folder)
 
     cut_off()
-    told = rf"likewise upgrade {folder}, which was broken off.*likewise clean {folder}"
+    told = rf"likewise.upgrade\('{folder}'\), which was broken off.*likewise clean {folder}"
     with pytest.raises(FormatError, match=told):
         open_snapshot(folder)
     assert clean(folder) > 0
     left = {path.name for path in {*folder.rglob("*")} - before}
     assert left == {"data", "manifests", "work", "lock"}
-    with pytest.raises(FormatError, match=rf"likewise upgrade {folder}$"):
+    with pytest.raises(FormatError, match=rf"likewise.upgrade\('{folder}'\)$"):
         open_snapshot(folder)
     assert [*Format1(folder).documents()] == kept
     cut_off()
@@ -193,7 +208,9 @@ def arrays_of(folder):
     """The arrays of all packs, but for those that depend on how well zstd compresses."""
     for segment in open_snapshot(folder).segments:
         for pack in segment.all_packs:
-            yield "meta", "", pack.meta
+            # Added within the format: earlier versions leave them alone.
+            added = ("fields.dates", "fields.unseen")
+            yield "meta", "", {n: value for n, value in pack.meta.items() if n not in added}
             for name in pack.names:
                 kept = name not in ("cards", "cards.offsets", "documents.blocks")
                 yield name, pack[name].dtype.str, pack[name].tolist() if kept else None

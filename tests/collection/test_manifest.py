@@ -156,7 +156,7 @@ def altered(folder, **changes):
 @pytest.mark.parametrize(
     ("version", "message"),
     [
-        (1, r"has format 1; this likewise reads format 2.*likewise upgrade .*\w"),
+        (1, r"has format 1; this likewise reads format 2.*likewise\.upgrade\(.*\w"),
         (3, "has format 3; this likewise reads format 2.*index the sources again"),
         ("x", "has format x"),
     ],
@@ -237,7 +237,7 @@ def test_what_this_version_cannot_do_without(tmp_path, change):
 
 
 def test_no_collection(tmp_path):
-    with pytest.raises(NotACollection, match=r"nowhere does not exist.*likewise index"):
+    with pytest.raises(NotACollection, match=r"nowhere does not exist.*likewise\.index\("):
         read_pointer(tmp_path / "nowhere")
     with pytest.raises(NotACollection, match="is not a collection"):
         read_pointer(tmp_path)

@@ -1,4 +1,4 @@
-"""Packs that no manifest names, written whole and found by their own end; parts of packs."""
+"""Packs that no manifest names, written whole and found by their own end."""
 
 import os
 import zipfile
@@ -6,13 +6,7 @@ import zipfile
 import numpy as np
 import pytest
 
-from likewise.collection.pack import (
-    Memory,
-    PrefixedArrays,
-    PrefixedOutput,
-    open_pack,
-    write_pack,
-)
+from likewise.collection.pack import open_pack, write_pack
 from likewise.errors import DamagedError, StorageError
 
 
@@ -77,32 +71,3 @@ def test_a_pack_that_was_cut_off_or_is_none(path, tmp_path):
             open_pack(path)
     with pytest.raises(FileNotFoundError):
         open_pack(tmp_path / "nothing")
-
-
-def test_parts_of_a_pack_have_names_of_their_own(tmp_path):
-    memory = Memory()
-    with write_pack(tmp_path / "pack") as packer:
-        for out in (memory, packer):
-            out.put("some", np.zeros(3))
-            out.note(name="all")
-            for prefix in ("0.", "1."):
-                mine = PrefixedOutput(out, prefix)
-                mine.put("some", np.full(2, float(prefix)))
-                mine.note(name=prefix)
-                deeper = PrefixedOutput(mine, "deep.")
-                with deeper.stream("more", np.int64, 2) as more:
-                    more.append(np.arange(4))
-                deeper.note(seed=5)
-    for arrays in (memory, open_pack(tmp_path / "pack")):
-        second = PrefixedArrays(arrays, "1.")
-        assert second["some"].tolist() == [1, 1]
-        assert second.meta == {"name": "1.", "deep.seed": 5}
-        assert "some" in second
-        assert "more" not in second
-        assert 3 not in second
-        deep = PrefixedArrays(second, "deep.")
-        assert deep["more"].tolist() == [[0, 1], [2, 3]]
-        assert deep.meta == {"seed": 5}
-        assert arrays["some"].tolist() == [0, 0, 0]
-    with pytest.raises(DamagedError, match=r"there is no array 1\.other"):
-        second["other"]

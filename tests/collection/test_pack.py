@@ -5,6 +5,7 @@ import gc
 import os
 import re
 import shutil
+import tempfile
 import zipfile
 import zlib
 from concurrent.futures import ThreadPoolExecutor
@@ -18,7 +19,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from likewise.collection import pack as module
-from likewise.collection.pack import BULK, Memory, Pack, Packer, require
+from likewise.collection.arrays import Memory
+from likewise.collection.pack import BULK, Pack, Packer
 from likewise.errors import DamagedError, StorageError
 
 DTYPES = ["?", "i1", "u1", "<i2", "<u2", "<i4", "<u4", "<i8", "<u8", "<f2", "<f4", "<f8"]
@@ -147,22 +149,6 @@ def test_what_is_held_may_be_changed_by_its_owner(tmp_path):
         stream.append(values)
     pack = Pack(tmp_path / "a.npz", out.close())
     assert pack["x"].tolist() == [0, 1, 2, 3, 4, 9, 9, 9, 9, 9]
-
-
-@pytest.mark.parametrize("most", [0, 100, 1 << 20])
-def test_what_grows_in_memory_goes_to_a_file(monkeypatch, most):
-    monkeypatch.setattr("likewise.collection.pack.MOST_HELD", most)
-    memory = Memory()
-    with memory.stream("few", np.int64) as few, memory.stream("rows", np.int32, 3) as rows:
-        for i in range(40):
-            few.append(np.arange(i))
-            rows.append(np.full((2, 3), i))
-    assert same(memory["few"], np.concatenate([np.arange(i) for i in range(40)]))
-    assert same(memory["rows"], np.repeat(np.arange(40, dtype=np.int32), 6).reshape(-1, 3))
-    none = memory.stream("none", np.int64)
-    none.append(np.arange(100))
-    none.abandon()
-    assert "none" not in memory
 
 
 def test_values_are_converted_to_the_type_of_the_array(tmp_path):
@@ -414,15 +400,6 @@ def test_one_descriptor_as_long_as_a_view_is_used(tmp_path):
     assert opened() == 0
 
 
-def test_shapes_that_are_required(tmp_path):
-    path = tmp_path / "a.npz"
-    pack = Pack(path, packed(path, {"codes": made("i1", (4, 3)), "words.sizes": made("<u2", (4,))}))
-    require(pack, "the model", codes=(4, -1), words_sizes=(4,))
-    for shapes in ({"codes": (4,)}, {"codes": (5, 3)}, {"words_sizes": (3,)}, {"gone": (1,)}):
-        with pytest.raises(DamagedError, match=r"the model: .* is shaped"):
-            require(pack, "the model", **shapes)
-
-
 def test_beyond_four_gigabytes(tmp_path, monkeypatch):
     """Offsets above 2**32, in a file that is mostly a hole."""
     free = shutil.disk_usage(tmp_path).free
@@ -474,9 +451,9 @@ class FullFile:
 @pytest.mark.parametrize("room", [0, 10, 100])
 def test_a_disk_that_fills_while_streams_are_spooled(tmp_path, monkeypatch, room):
     monkeypatch.setattr(module, "MOST_BUFFERED", 2)
-    real = module.tempfile.TemporaryFile
+    real = tempfile.TemporaryFile
     monkeypatch.setattr(
-        module.tempfile, "TemporaryFile", lambda **options: FullFile(real(**options), room)
+        tempfile, "TemporaryFile", lambda **options: FullFile(real(**options), room)
     )
     out = Packer(tmp_path / "a.npz")
     streams = []
@@ -510,16 +487,3 @@ def test_a_disk_that_fills_while_spools_are_copied(tmp_path):
     with pytest.raises(OSError, match="No space left"):
         out.close()
     assert out._file.closed
-
-
-def test_memory_is_a_pack_that_is_not_written():
-    memory = Memory()
-    memory.put("x", np.arange(3), np.uint8)
-    memory.note(a=1)
-    memory.note(b=2)
-    with pytest.raises(ZeroDivisionError), memory.stream("lost", np.uint8):
-        raise ZeroDivisionError
-    assert memory.meta == {"a": 1, "b": 2}
-    assert "x" in memory
-    assert "lost" not in memory
-    assert memory["x"].dtype == np.uint8

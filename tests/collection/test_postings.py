@@ -6,7 +6,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from plain_model import read_entries, read_postings
 
-from likewise.collection.pack import Memory, Pack, Packer
+from likewise.collection.arrays import Memory
+from likewise.collection.pack import Pack, Packer
 from likewise.collection.postings import (
     BLOCK,
     K1,

@@ -7,7 +7,7 @@ from saved import NAMES, ask, differences, read_expected, reordered, unpack
 
 import likewise as lw
 from likewise.app.cli import main
-from likewise.collection import adding, creating
+from likewise.collection import adding, creating, words
 from likewise.collection import build as build_module
 from likewise.collection.build import Resources
 from likewise.collection.postings import write_postings
@@ -22,7 +22,7 @@ from likewise.text.lexicon import Lexicon
 def test_a_saved_collection_answers_as_it_did(name, tmp_path):
     questions, expected = read_expected(name)
     folder = unpack(name, tmp_path)
-    with pytest.raises(FormatError, match="likewise upgrade"):
+    with pytest.raises(FormatError, match=r"likewise\.upgrade"):
         lw.open(folder)
     assert main(["upgrade", str(folder), "--quiet"]) == 0
     lw.open(folder).snapshot.check()
@@ -73,11 +73,11 @@ def test_an_upgrade_uses_memory_as_a_build_does(tmp_path, monkeypatch):
         write_postings(out, records, lengths, n_terms=n_terms, memory=memory)
 
     class Watched(Lexicon):
-        def __init__(self, *args, cached):
+        def __init__(self, *args, cached, **options):
             used.append(cached)
-            super().__init__(*args, cached=cached)
+            super().__init__(*args, cached=cached, **options)
 
-    monkeypatch.setattr(build_module, "write_postings", watched)
+    monkeypatch.setattr(words, "write_postings", watched)
     monkeypatch.setattr(upgrading, "Lexicon", Watched)
     monkeypatch.setattr(adding, "Lexicon", Watched)
     resources = Resources(memory=1 << 28, threads=1)
@@ -87,7 +87,9 @@ def test_an_upgrade_uses_memory_as_a_build_does(tmp_path, monkeypatch):
     used.clear()
     documents = [document for _, document in open_snapshot(folder).documents()]
     creating.build(tmp_path / "built", documents, resources=resources)
-    assert upgraded == used == [resources.for_chunks, resources.for_postings]
+    n_fields = len(used) - 1
+    assert n_fields > 1
+    assert upgraded == used == [resources.for_chunks, *[resources.for_postings] * n_fields]
 
 
 def test_an_upgrade_that_is_broken_off_leaves_nothing_open(tmp_path, monkeypatch):
@@ -105,4 +107,5 @@ def test_an_upgrade_that_is_broken_off_leaves_nothing_open(tmp_path, monkeypatch
     [builder] = broken_off
     assert builder._documents._file.closed
     assert builder._out._file.closed
+    assert builder._positions._out._file.closed
     assert upgrade(folder) > 0

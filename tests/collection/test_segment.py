@@ -95,15 +95,22 @@ ARRAYS = [
     *("ids", "ids.offsets", "ids.slots", "terms", "terms.offsets", "terms.slots"),
     *("cards", "cards.offsets", "documents.blocks"),
     *("fields.numbers", "fields.number-docs", "fields.texts", "fields.text-offsets"),
-    *("fields.text-starts", "fields.text-docs"),
+    *("fields.text-starts", "fields.text-docs", "fields.dates", "fields.date-docs"),
+    "fields.unseen-docs",
 ]
 
 
 @pytest.fixture
 def full(folder):
     """A segment in which every array holds something."""
+    fields = {"d": "2015-03-04", "u": "long " * 60}
     documents = [
-        Document(f"{i}", "title " * 300, "word " * 300 + "the " * 300, {"n": i, "t": f"x{i}"})
+        Document(
+            f"{i}",
+            "title " * 300,
+            "word " * 300 + "the " * 300,
+            {"n": i, "t": f"x{i}", **fields},
+        )
         for i in range(70)
     ]
     build(folder, documents)
@@ -124,7 +131,7 @@ def test_only_bulk_arrays_wait_for_a_check(full, array):
         "terms": lambda: full.terms,
         "cards": lambda: full.cards,
         "documents": lambda: full.documents,
-        "fields": lambda: (full.fields.present("n"), full.fields.present("t")),
+        "fields": lambda: [full.fields.present(name) for name in "ntdu"],
     }
     for field in ("exact.", "title.", ""):
         if array.startswith(field) and array.removeprefix(field) in OF_WORDS:

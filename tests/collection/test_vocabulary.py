@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 from likewise.collection.creating import build
 from likewise.collection.snapshot import open_snapshot
-from likewise.collection.vocabulary import _distance, terms_near, terms_with
+from likewise.collection.vocabulary import _distance, count_edits, terms_near, terms_with
 from likewise.collection.writer import Writer
 from likewise.records import Document
 from likewise.text.analysis import Analysis
@@ -50,7 +50,7 @@ def test_terms_near_a_misspelled_one(snapshot):
     found = dict(zip(listed(snapshot, numbers), edits.tolist(), strict=True))
     assert found == {"volcano": 1}
     numbers, edits = terms_near(snapshot, "naive", edits=1)
-    assert listed(snapshot, numbers) == ["naïve"]
+    assert listed(snapshot, numbers) == ["naive", "naïve"]
     assert len(terms_near(snapshot, "x" * 500)[0]) == 0
     assert len(terms_near(snapshot, "")[0]) == 0
 
@@ -75,3 +75,12 @@ def test_distance_is_that_of_the_whole_table(a, b, most):
     key, other = (np.array([*map(ord, one)], np.int32) for one in (a, b))
     rows = np.empty((3, len(key) + 1), np.int64)
     assert _distance(key, other, rows, most) == min(reference(a, b), most + 1)
+
+
+@pytest.mark.parametrize(
+    ("a", "b", "edits"),
+    [("compct", "compact", 1), ("form", "from", 1), ("", "ab", 2), ("résumé", "resume", 2)],
+)
+def test_edits_between_two_words_are_counted(a, b, edits):
+    assert count_edits(a, b) == count_edits(b, a) == edits
+    assert count_edits(a, b, most=0) == 1

@@ -11,10 +11,11 @@ import pytest
 
 import likewise as lw
 from likewise import registry
+from likewise.collection.arrays import Memory
 from likewise.collection.build import Resources
 from likewise.collection.copying import copy_collection
 from likewise.collection.layout import DATA
-from likewise.collection.pack import BULK, Memory
+from likewise.collection.pack import BULK
 from likewise.collection.snapshot import open_snapshot
 from likewise.collection.writer import Writer
 from likewise.derived.keeping import keep_up

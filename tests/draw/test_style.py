@@ -15,7 +15,7 @@ def simple(title="A title"):
         fig = style.figure(4, 3)
         ax = style.axes(fig, title=title, x_label="across", y_label="up")
         ax.plot([0, 1], [0, 2], color=style.BLUE)
-        style.settle(fig)
+        style.fix_layout(fig)
         return fig
 
 

@@ -1,3 +1,6 @@
+import sys
+
+import pandas
 import pytest
 
 import likewise as lw
@@ -32,10 +35,47 @@ def test_answers_are_records_a_table_json_and_a_frame(papers):
     assert list(papers.search("zzz").to_frame().columns) == ["rank", "doc_id", "score", "title"]
 
 
-def test_a_frame_without_pandas_names_the_install_command(papers, monkeypatch):
-    monkeypatch.setitem(__import__("sys").modules, "pandas", None)
-    with pytest.raises(MissingExtra, match=r"likewise\[pandas\]"):
-        papers.search("wing").to_frame()
+@pytest.mark.parametrize("library", ["pandas", "polars"])
+def test_a_frame_without_its_library_names_the_install_command(papers, monkeypatch, library):
+    monkeypatch.setitem(sys.modules, library, None)
+    with pytest.raises(MissingExtra, match=rf"likewise\[{library}\]"):
+        papers.search("wing").to_frame(library)
+
+
+def test_answers_as_a_frame_of_polars(tmp_path):
+    polars = pytest.importorskip("polars", reason="polars is an extra of development")
+    documents = [
+        {"id": "1", "text": "wing flutter", "year": 1960, "tags": ["flow"]},
+        # A field that is a number there and a text here.
+        {"id": "2", "text": "wing", "year": "1961?", "score": "its own"},
+    ]
+    c = lw.index(documents, to=tmp_path / "c.lw", model=None)
+    answers = c.search("wing", method="bm25")
+    frame = answers.to_frame("polars")
+    assert isinstance(frame, polars.DataFrame)
+    assert frame.columns == ["rank", "doc_id", "score", "title", "year", "tags"]
+    assert frame["score"].to_list() == [answer.score for answer in answers]
+    assert sorted(frame["year"].to_list()) == ["1960", "1961?"]
+    empty = c.search("zzz", method="bm25").to_frame("polars")
+    assert (empty.height, empty.columns) == (0, ["rank", "doc_id", "score", "title"])
+    with pytest.raises(UsageError, match="a frame is one of pandas or polars, not 'spark'"):
+        answers.to_frame("spark")
+
+
+def test_a_frame_becomes_a_collection_and_grows(tmp_path):
+    frame = pandas.DataFrame(
+        {"key": ["a", "b"], "abstract": ["wing", "heat"], "year": [1960, 1961]}
+    )
+    c = lw.index(frame, to=tmp_path / "c.lw", id="key", text="abstract", model=None)
+    assert c["b"][:4] == ("b", "", "heat", {"year": 1961})
+    assert c.add(frame.assign(key=["c", "d"]), id="key", text="abstract").n_docs == 2
+    assert [answer.doc_id for answer in c.search("heat", filter="year>=1961")] == ["b", "d"]
+    with pytest.raises(DuplicateId, match=r"frame:0: id 'a' was already .*id=.*replace=True"):
+        c.add(frame, id="key", text="abstract")
+    c.add(["a text alone"])
+    assert c["0"].text == "a text alone"
+    with pytest.raises(DuplicateId, match="documents:1: id '0' was already given"):
+        c.add(["another"])
 
 
 def test_add_delete_merge_show_at_once(papers):
@@ -115,7 +155,7 @@ def test_nothing_to_index_and_empty_sources(tmp_path):
     assert len(empty.search("word")) == 0
     empty.add([PAPER])
     assert len(empty.search("shock")) == 1
-    with pytest.raises(NotACollection, match="likewise index"):
+    with pytest.raises(NotACollection, match=r"likewise\.index\("):
         lw.open(tmp_path / "nowhere.lw")
     (tmp_path / "other").mkdir()
     (tmp_path / "other" / "notes.txt").write_text("mine")

@@ -278,12 +278,12 @@ def test_models_and_graphs_are_kept_up_together(notes):
 
 def test_a_graph_is_no_model_of_documents(notes):
     notes.terms.make_graph(filters=ALL)
-    with pytest.raises(UsageError, match="has no model; fit one with: likewise fit"):
+    with pytest.raises(UsageError, match=r"has no model; fit one with models\.fit\("):
         notes.models[notes.models.default()]
     with pytest.raises(UsageError, match="'graph' is the name of a graph of terms"):
         notes.models.fit("lsi(topics=3)", name="graph")
     assert notes.models.drift() == []
-    with pytest.raises(UsageError, match="has no model; fit one with: likewise fit"):
+    with pytest.raises(UsageError, match=r"has no model; fit one with models\.fit\("):
         notes.like("0")
     notes.models.fit("lsi(topics=3)")
     alone = [(a.doc_id, a.score) for a in notes.like("0")]

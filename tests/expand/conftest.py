@@ -14,7 +14,7 @@ import likewise as lw
 from likewise.collection.build import Resources
 from likewise.collection.creating import create
 from likewise.collection.writer import Writer
-from likewise.expand.expander import Asked, Setting
+from likewise.expand.expansion import Feedback, WordSearch
 from likewise.records import Document, Ranking
 from likewise.retrieve.models import BM25
 from likewise.retrieve.search import Retriever
@@ -53,16 +53,16 @@ class Shelf:
         self.doc_freqs = Counter(term for i in live for term in self.counts[i])
         self.term_freqs = sum((self.counts[i] for i in live), Counter())
 
-    def setting(self, model=BM25(), **options):
-        return Setting(Retriever(self.snapshot, model), **options)
+    def search(self, model=BM25(), **options):
+        return WordSearch(Retriever(self.snapshot, model), **options)
 
     def ask(self, terms, *, model=BM25(), k=1000, **options):
         """Give a query with the ranking that a search has for it."""
-        return Asked(terms, self.setting(model).retriever.rank([terms], k=k, **options)[0])
+        return Feedback(terms, self.search(model).retriever.rank([terms], k=k, **options)[0])
 
-    def grow(self, how, asked, *, model=BM25()):
+    def expand(self, how, asked, *, model=BM25()):
         """Expand one query."""
-        [grown] = how.grow([asked], self.setting(model))
+        [grown] = how.expand([asked], self.search(model))
         return grown
 
 

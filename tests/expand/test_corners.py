@@ -8,11 +8,10 @@ from threadpoolctl import threadpool_limits
 
 import likewise as lw
 from likewise.errors import UsageError
-from likewise.expand.expander import Asked
-from likewise.expand.feedback import KL, Rocchio
+from likewise.expand.expansion import Feedback
+from likewise.expand.feedback import KL, RankedRM, Rocchio
 from likewise.expand.pool import read_pool
 from likewise.expand.qp import Limits, solve
-from likewise.expand.ranked import RankedRM
 from likewise.expand.robust import Robust, _weightiest
 from likewise.expand.similarity import SIMILARITIES
 from likewise.stages import Cut
@@ -55,7 +54,7 @@ def test_rocchio_has_the_same_bits_on_any_number_of_threads(shelve, rank):
         found = []
         for threads in (1, 2):
             with threadpool_limits(threads, "blas"):
-                found.append(shelf.grow(Rocchio(), Asked(query, ranking)).terms)
+                found.append(shelf.expand(Rocchio(), Feedback(query, ranking)).terms)
         assert found[0] == found[1]
 
 
@@ -64,8 +63,8 @@ def test_all_of_a_collection_diverges_from_nothing_whatever_its_size(shelve):
     texts = ["q x x x x", "q x x x", " ".join(["q", *(f"f{i}" for i in range(15))])]
     shelf = shelve(texts)
     assert shelf.n_tokens == 25
-    grown = shelf.grow(KL(), shelf.ask({"q": 1.0}))
-    assert grown.left == "no term stands out in its first documents"
+    grown = shelf.expand(KL(), shelf.ask({"q": 1.0}))
+    assert grown.skipped_reason == "no term stands out in its first documents"
 
 
 def test_an_expander_searches_with_the_filter_of_the_search_before(letters):
@@ -122,7 +121,7 @@ def test_parts_add_up_in_every_model(letters, method, how):
     query = lw.Query("1", terms={"a": 2.0, "b": 0.5, "c": -0.7})
     answers = letters.search(query, method=method, expand=how, explain=True)
     assert len(answers) == 10
-    assert not answers.expanded.left
+    assert not answers.expanded.skipped_reason
     for answer in answers:
         total = math.fsum(part.score for part in answer.explanation.parts)
         assert total == pytest.approx(answer.score, abs=1e-5)
@@ -148,7 +147,7 @@ def test_a_perturbation_searches_by_the_method_named(letters):
 def test_ranked_relevance_damps_short_documents(shelve, rank):
     shelf = shelve(["q x", "q y y y z z z z", "u v w q"])
     ranking = rank((1, 2.0), (0, 1.0), (2, 0.5))
-    asked = Asked({"q": 1.0}, ranking)
+    asked = Feedback({"q": 1.0}, ranking)
     average = 14 / 3
     p = {
         "x": 1 / 3 / (2 + average),
@@ -161,7 +160,7 @@ def test_ranked_relevance_damps_short_documents(shelve, rank):
     total = sum(weights.values())
     expected = {word: weight / total for word, weight in weights.items()}
     how = RankedRM(docs=2, share=1.0)
-    assert shelf.grow(how, asked).terms == pytest.approx(expected)
+    assert shelf.expand(how, asked).terms == pytest.approx(expected)
     # Robust expansion reads more documents than it takes candidates from.
     pool = read_pool(shelf.snapshot, ranking.docs, asked.terms)
     chosen, _ = how.choose(pool)
@@ -170,8 +169,8 @@ def test_ranked_relevance_damps_short_documents(shelve, rank):
 
 def test_a_query_word_that_no_document_of_the_context_has_is_like_itself(shelve, rank):
     shelf = shelve(["a b", "a c", "d"])
-    asked = Asked({"a": 1.0, "d": 1.0}, rank((0, 2.0), (1, 1.0)))
-    [context] = SIMILARITIES["jaccard"].contexts([asked], shelf.setting(), 2)
+    asked = Feedback({"a": 1.0, "d": 1.0}, rank((0, 2.0), (1, 1.0)))
+    [context] = SIMILARITIES["jaccard"].contexts([asked], shelf.search(), 2)
     similarity = context.similarity(context.pool.asked)
     assert similarity.tolist() == [[1, 0], [0, 1]]
 

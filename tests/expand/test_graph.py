@@ -10,9 +10,8 @@ from hypothesis import strategies as st
 import likewise as lw
 from likewise.errors import UsageError
 from likewise.expand import graph as module
-from likewise.expand.expander import NO_SHARE, Asked, Grown
-from likewise.expand.graph import Associated
-from likewise.expand.reading import read_expander
+from likewise.expand.expansion import NO_SHARE, ExpansionResult, Feedback, read_expander
+from likewise.expand.graph import GraphExpander
 from likewise.records import EMPTY
 from likewise.terms.graph_cache import open_graph
 from likewise.terms.nearness import Nearness
@@ -39,7 +38,7 @@ def shelf(shelve):
 
 
 def asked(**terms):
-    return Asked(terms, EMPTY)
+    return Feedback(terms, EMPTY)
 
 
 def added(grown, query):
@@ -72,10 +71,10 @@ def formula(shelf, query, how):
 
 
 HOW = [
-    Associated(),
-    Associated(terms=3, share=0.5),
-    Associated(kernel="diffusion(variance=2)", weights="cosine"),
-    Associated(kernel="resistance(eps=0.1)", laplacian="combinatorial", weights="counts"),
+    GraphExpander(),
+    GraphExpander(terms=3, share=0.5),
+    GraphExpander(kernel="diffusion(variance=2)", weights="cosine"),
+    GraphExpander(kernel="resistance(eps=0.1)", laplacian="combinatorial", weights="counts"),
 ]
 
 
@@ -90,7 +89,7 @@ HOW = [
     ],
 )
 def test_the_expansion_is_the_formula(shelf, how, query):
-    found = shelf.grow(how, asked(**query)).terms
+    found = shelf.expand(how, asked(**query)).terms
     assert dict(found) == pytest.approx(formula(shelf, query, how), rel=1e-6)
     assert [*found.values()] == sorted(found.values(), reverse=True)
 
@@ -99,14 +98,14 @@ def test_only_the_nearest_are_the_measure(shelve):
     """With more than 20 terms the mean is that of the 20 nearest."""
     shelf = shelve([*TEXTS, "wing " + " ".join(f"w{i}" for i in range(30)), "w0 flow"])
     query = {"wing": 1.0, "heat": 1.0}
-    expected = formula(shelf, query, Associated())
-    assert dict(shelf.grow(Associated(), asked(**query)).terms) == pytest.approx(expected)
+    expected = formula(shelf, query, GraphExpander())
+    assert dict(shelf.expand(GraphExpander(), asked(**query)).terms) == pytest.approx(expected)
 
 
 def test_what_is_near_to_all_words_comes_before_what_is_near_to_one(shelf):
-    terms = [*added(shelf.grow(Associated(), asked(flow=1, bread=1)), {"flow", "bread"})]
+    terms = [*added(shelf.expand(GraphExpander(), asked(flow=1, bread=1)), {"flow", "bread"})]
     assert terms[0] == "heat"
-    alone = [*added(shelf.grow(Associated(), asked(bread=1)), {"bread"})]
+    alone = [*added(shelf.expand(GraphExpander(), asked(bread=1)), {"bread"})]
     assert alone[:2] == ["flour", "oven"]
 
 
@@ -117,11 +116,11 @@ def test_what_is_near_to_all_words_comes_before_what_is_near_to_one(shelf):
     share=st.sampled_from([0.1, 0.5, 1.0]),
 )
 def test_weights_are_positive_and_add_up_to_the_querys(shelved_once, words, share):
-    how = Associated(share=share)
-    grown = shelved_once.grow(how, asked(**words))
+    how = GraphExpander(share=share)
+    grown = shelved_once.expand(how, asked(**words))
     known = {word: weight for word, weight in words.items() if word != "unheard"}
     if not grown.terms:
-        assert grown.left
+        assert grown.skipped_reason
         return
     assert min(grown.terms.values()) > 0
     assert sum(grown.terms.values()) == pytest.approx(sum(known.values()))
@@ -138,19 +137,21 @@ def shelved_once(shelved):
 
 def test_no_share_asks_no_graph(shelf, monkeypatch):
     monkeypatch.setattr("likewise.terms.related.TermGraph.__init__", None)
-    how = Associated(share=0.0)
-    assert how.grow([asked(wing=1), asked()], shelf.setting()) == [Grown({}, NO_SHARE)] * 2
+    how = GraphExpander(share=0.0)
+    assert (
+        how.expand([asked(wing=1), asked()], shelf.search()) == [ExpansionResult({}, NO_SHARE)] * 2
+    )
 
 
 @pytest.mark.parametrize("query", [{"unheard": 1.0}, {}, {"wing": 0.0}, {"wing": 1e300}])
 def test_no_word_of_the_graph(shelf, query):
-    grown = shelf.grow(Associated(), asked(**query))
-    assert grown == Grown({}, "no word of it is a term of the graph")
+    grown = shelf.expand(GraphExpander(), asked(**query))
+    assert grown == ExpansionResult({}, "no word of it is a term of the graph")
 
 
 def test_a_word_without_edges_is_left_alone(shelf):
-    grown = shelf.grow(Associated(), asked(okapi=1))
-    assert grown == Grown({}, "no term stands out in the graph")
+    grown = shelf.expand(GraphExpander(), asked(okapi=1))
+    assert grown == ExpansionResult({}, "no term stands out in the graph")
 
 
 def test_words_of_the_collection_that_are_no_nodes_stay_in_the_query(shelf):
@@ -161,21 +162,21 @@ def test_words_of_the_collection_that_are_no_nodes_stay_in_the_query(shelf):
     assert answered.query.terms["lift"] == pytest.approx(0.8)
     assert answered.query.terms["wing"] == pytest.approx(0.8)
     [answered] = shelf.collection.pipeline(lw.stage("graph"))("lift")
-    assert answered.query.expansion.left == "no word of it is a term of the graph"
+    assert answered.query.expansion.skipped_reason == "no word of it is a term of the graph"
 
 
 def test_no_term_that_is_not_connected(shelf):
-    terms = shelf.grow(Associated(terms=1000), asked(wing=1)).terms
+    terms = shelf.expand(GraphExpander(terms=1000), asked(wing=1)).terms
     assert {*terms} == {*WORDS} - {"zebra", "gnu", "okapi"}
     # With a word elsewhere, what is near to it counts for little, but for something.
-    both = added(shelf.grow(Associated(terms=1000), asked(wing=1, zebra=1)), {"wing", "zebra"})
+    both = added(shelf.expand(GraphExpander(terms=1000), asked(wing=1, zebra=1)), {"wing", "zebra"})
     assert {*both} == {*WORDS} - {"wing", "zebra", "okapi"}
 
 
 def test_terms_is_how_many(shelf):
-    every = [*added(shelf.grow(Associated(), asked(wing=1)), {"wing"})]
+    every = [*added(shelf.expand(GraphExpander(), asked(wing=1)), {"wing"})]
     for n in (1, 2, 5):
-        found = shelf.grow(Associated(terms=n), asked(wing=1))
+        found = shelf.expand(GraphExpander(terms=n), asked(wing=1))
         assert [*added(found, {"wing"})] == every[:n]
 
 
@@ -194,10 +195,10 @@ def test_a_batch_is_as_each_alone(shelf, cells, monkeypatch):
     assert len(BATCH) > module._TOGETHER
     monkeypatch.setattr(module, "_CELLS", cells)
     batch = [asked(**query) for query in BATCH]
-    together = Associated().grow(batch, shelf.setting())
+    together = GraphExpander().expand(batch, shelf.search())
     for one, alone in zip(together, batch, strict=True):
-        single = shelf.grow(Associated(), alone)
-        assert one.left == single.left
+        single = shelf.expand(GraphExpander(), alone)
+        assert one.skipped_reason == single.skipped_reason
         assert dict(one.terms) == pytest.approx(dict(single.terms), rel=1e-9)
 
 
@@ -207,7 +208,7 @@ def test_threads_do_not_change_the_bits(shelve):
         # Graphs are kept with a snapshot, so that each has its own.
         shelf = shelve(TEXTS)
         batch = [asked(**query) for query in BATCH]
-        found.append(Associated().grow(batch, shelf.setting(threads=threads)))
+        found.append(GraphExpander().expand(batch, shelf.search(threads=threads)))
     assert found[0] == found[1]
 
 
@@ -256,7 +257,7 @@ def test_the_graph_is_made_where_there_is_none(shelf):
     assert len(answers) > len(shelf.collection.search("lift", method="bm25"))
     assert shelf.collection.terms.graph().stored.entry is not None
     # It finds the same as one that is not stored.
-    direct = shelf.grow(Associated(), asked(lift=1))
+    direct = shelf.expand(GraphExpander(), asked(lift=1))
     assert dict(answers.expanded.added) == pytest.approx(added(direct, {"lift"}))
 
 
@@ -268,11 +269,11 @@ def test_a_search_that_cannot_be_leaves_no_graph(shelf):
 
 def test_it_is_read_as_it_is_written():
     how = read_expander("graph(terms=5,share=0.3,kernel=walk,weights=npmi)")
-    assert how == Associated(terms=5, share=0.3, kernel="walk", weights="npmi")
+    assert how == GraphExpander(terms=5, share=0.3, kernel="walk", weights="npmi")
     assert read_expander(str(how)) == how
-    assert read_expander("graph") == Associated()
+    assert read_expander("graph") == GraphExpander()
     assert how.nearness == Nearness(kernel="walk", weights="npmi")
-    assert how.at(0.7) == Associated(terms=5, share=0.7, kernel="walk", weights="npmi")
+    assert how.with_share(0.7) == GraphExpander(terms=5, share=0.7, kernel="walk", weights="npmi")
     assert how.feedback_docs == 0
     assert read_expander("robust(similarity=graph)").by_graph
     assert not read_expander("robust").by_graph

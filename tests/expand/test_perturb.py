@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 import likewise as lw
 from likewise.errors import UsageError
-from likewise.expand.expander import Asked, Setting, rank_weights
+from likewise.expand.expansion import Feedback, WordSearch, rank_weights
 from likewise.expand.feedback import relevance
 from likewise.expand.perturb import STRATEGIES, loo, perturb, tat
 from likewise.expand.perturb_kernels import gather, relevance_models, squared_distances
@@ -50,11 +50,11 @@ class Shelf:
         self.snapshot = self.collection.snapshot
         self.retrievers = {model: Retriever(self.snapshot, model) for model in MODELS}
 
-    def setting(self, model=MODELS[0], **options):
-        return Setting(self.retrievers[model], **options)
+    def search(self, model=MODELS[0], **options):
+        return WordSearch(self.retrievers[model], **options)
 
     def ask(self, terms, model=MODELS[0], k=50, **options):
-        return Asked(terms, self.retrievers[model].rank([terms], k=k, **options)[0])
+        return Feedback(terms, self.retrievers[model].rank([terms], k=k, **options)[0])
 
 
 @pytest.fixture(scope="module")
@@ -84,7 +84,7 @@ def toy(tmp_path):
 
 def test_equation_4_by_hand(toy):
     # The best document is d0 for a and b, d2 without a, d1 without b.
-    [found] = perturb([toy.ask({"a": 1.0, "b": 1.0})], toy.setting(), docs=1)
+    [found] = perturb([toy.ask({"a": 1.0, "b": 1.0})], toy.search(), docs=1)
     assert found.pool.names(np.arange(5)) == ["a", "b", "x", "y", "z"]
     assert found.pool.docs.tolist() == [0, 2, 1]
     assert found.terms.tolist() == [0, 1]
@@ -112,7 +112,7 @@ def test_equation_4_by_hand(toy):
 
 
 def test_nearest_words_by_hand(toy):
-    [found] = perturb([toy.ask({"a": 1.0, "b": 1.0})], toy.setting(), docs=1)
+    [found] = perturb([toy.ask({"a": 1.0, "b": 1.0})], toy.search(), docs=1)
     distances = found.distances()
     expected = sorted((distances[2, i], name) for i, name in enumerate("abyz", 0) if name in "ab")
     near = found.nearest("x")
@@ -173,7 +173,7 @@ def slow_models(shelf, terms, weights, model, docs, smoothing):
 def test_as_each_query_alone(shelf, terms, strategy, model, docs, smoothing):
     [found] = perturb(
         [shelf.ask(terms, model, docs)],
-        shelf.setting(model),
+        shelf.search(model),
         strategy,
         docs=docs,
         smoothing=smoothing,
@@ -193,7 +193,7 @@ def test_as_each_query_alone(shelf, terms, strategy, model, docs, smoothing):
 
 @given(terms=queries, strategy=st.sampled_from(["loo", "tat", random_weights]))
 def test_a_kernel_and_its_distances(shelf, terms, strategy):
-    [found] = perturb([shelf.ask(terms)], shelf.setting(), strategy)
+    [found] = perturb([shelf.ask(terms)], shelf.search(), strategy)
     gram, distances = found.gram(), found.distances()
     assert (gram == gram.T).all()
     values = np.linalg.eigvalsh(gram)
@@ -250,7 +250,7 @@ def test_documents_are_gathered_as_they_are_met(rankings):
 
 def test_the_first_model_has_the_bits_of_feedback(shelf):
     asked = shelf.ask({"w03": 1.0, "w10": 1.0})
-    [found] = perturb([asked], shelf.setting())
+    [found] = perturb([asked], shelf.search())
     assert found.pool.docs[:50].tolist() == asked.ranking.docs.tolist()
     assert found.shares[0, :50].tolist() == rank_weights(50).tolist()
     assert (found.shares[0, 50:] == 0).all()
@@ -291,30 +291,30 @@ MIXED = [
 @pytest.mark.parametrize("k", [3, 50])
 def test_a_batch_is_each_alone_on_any_number_of_threads(shelf, strategy, k):
     batch = [shelf.ask(terms, k=k) for terms in MIXED]
-    together = perturb(batch, shelf.setting(), strategy)
+    together = perturb(batch, shelf.search(), strategy)
     for asked, found in zip(batch, together, strict=True):
-        assert same(perturb([asked], shelf.setting(), strategy)[0], found)
-    threaded = perturb(batch, shelf.setting(threads=2), strategy)
+        assert same(perturb([asked], shelf.search(), strategy)[0], found)
+    threaded = perturb(batch, shelf.search(threads=2), strategy)
     assert all(same(a, b) for a, b in zip(together, threaded, strict=True))
-    assert perturb([], shelf.setting(), strategy) == []
+    assert perturb([], shelf.search(), strategy) == []
 
 
 def test_all_is_searched_for_at_once_and_nothing_twice(shelf):
     retriever = CountingRetriever(shelf.snapshot, BM25())
     first, second = {"w01": 1.0, "w02": 1.0, "w03": 1.0}, {"w01": 1.0, "w02": 1.0}
-    perturb([shelf.ask(first), shelf.ask(second)], Setting(retriever))
+    perturb([shelf.ask(first), shelf.ask(second)], WordSearch(retriever))
     [asked] = retriever.calls
     assert len(asked) == 5
     assert second in asked
     assert first not in asked
     # A ranking that is not deep enough is made again, in the same search.
     retriever.calls.clear()
-    perturb([shelf.ask(first, k=49)], Setting(retriever), "tat")
+    perturb([shelf.ask(first, k=49)], WordSearch(retriever), "tat")
     [asked] = retriever.calls
     assert asked == [first, {"w01": 1.0}, {"w02": 1.0}, {"w03": 1.0}]
     # A perturbation that leaves the query as it is, is not searched for.
     retriever.calls.clear()
-    [found] = perturb([shelf.ask(second)], Setting(retriever), [[1, 1], [2, 1]])
+    [found] = perturb([shelf.ask(second)], WordSearch(retriever), [[1, 1], [2, 1]])
     assert retriever.calls == [[{"w01": 2.0, "w02": 1.0}]]
     assert (found.features()[:, 0] == 0).all()
     assert (found.features()[:, 1] != 0).any()
@@ -323,10 +323,10 @@ def test_all_is_searched_for_at_once_and_nothing_twice(shelf):
 def test_a_filter_holds_for_all(shelf):
     allowed = mask_of(shelf.snapshot, Filter.read("even=True")).segments
     terms = {"w02": 1.0, "w07": 1.0}
-    [found] = perturb([shelf.ask(terms, allowed=allowed)], shelf.setting(allowed=allowed))
+    [found] = perturb([shelf.ask(terms, allowed=allowed)], shelf.search(allowed=allowed))
     assert len(found.pool.docs) >= 50
     assert (found.pool.docs % 2 == 0).all()
-    [free] = perturb([shelf.ask(terms)], shelf.setting())
+    [free] = perturb([shelf.ask(terms)], shelf.search())
     assert (free.pool.docs % 2 == 1).any()
 
 
@@ -338,9 +338,9 @@ def test_what_was_added_and_deleted_before_makes_no_difference(shelf, tmp_path):
     snapshot = lw.open(other.collection.folder).snapshot
     retriever = Retriever(snapshot, BM25())
     for terms in ({"w03": 1.0, "w10": 1.0}, {"w20": 1.0}):
-        [found] = perturb([shelf.ask(terms)], shelf.setting())
-        asked = Asked(terms, retriever.rank([terms], k=50)[0])
-        [again] = perturb([asked], Setting(retriever))
+        [found] = perturb([shelf.ask(terms)], shelf.search())
+        asked = Feedback(terms, retriever.rank([terms], k=50)[0])
+        [again] = perturb([asked], WordSearch(retriever))
         assert again.pool.docs.tolist() == (found.pool.docs + 1).tolist()
         assert again.terms.tolist() != found.terms.tolist()
         assert again.pool.names(again.terms) == found.pool.names(found.terms)
@@ -356,7 +356,9 @@ def test_what_was_added_and_deleted_before_makes_no_difference(shelf, tmp_path):
 @pytest.mark.parametrize("k", [3, 50])
 def test_one_term_is_joined_with_feedback_terms(shelf, strategy, k):
     retriever = CountingRetriever(shelf.snapshot, BM25())
-    [found] = perturb([shelf.ask({"w05": 2.0, "nowhere": 1.0}, k=k)], Setting(retriever), strategy)
+    [found] = perturb(
+        [shelf.ask({"w05": 2.0, "nowhere": 1.0}, k=k)], WordSearch(retriever), strategy
+    )
     own, *added = found.pool.names(found.terms)
     assert own == "w05"
     assert len(added) == 4
@@ -376,7 +378,7 @@ def test_one_term_is_joined_with_feedback_terms(shelf, strategy, k):
 
 def test_one_term_alone_in_its_documents(tmp_path):
     shelf = Shelf(tmp_path / "c", [["a"], ["a", "a"], ["b"]])
-    [found] = perturb([shelf.ask({"a": 1.0})], shelf.setting())
+    [found] = perturb([shelf.ask({"a": 1.0})], shelf.search())
     assert found.features().shape == (1, 0)
     assert found.gram().tolist() == [[0]]
     assert "no other than 'a'" in found.note
@@ -384,20 +386,20 @@ def test_one_term_alone_in_its_documents(tmp_path):
 
 @pytest.mark.parametrize("terms", [{}, {"nowhere": 1.0}, {"w01": -1.0}, {"w01": math.nan}])
 def test_no_known_word(shelf, terms):
-    [found] = perturb([Asked(terms, NO_RANKING)], shelf.setting())
+    [found] = perturb([Feedback(terms, NO_RANKING)], shelf.search())
     check_empty(found, "none of its words is in the collection")
 
 
 def test_no_answer(shelf):
     allowed = [np.zeros(segment.n_docs, np.bool_) for segment in shelf.snapshot.segments]
     for terms in ({"w01": 1.0}, {"w01": 1.0, "w02": 1.0}):
-        [found] = perturb([Asked(terms, NO_RANKING)], shelf.setting(allowed=allowed))
+        [found] = perturb([Feedback(terms, NO_RANKING)], shelf.search(allowed=allowed))
         check_empty(found, "no document answers it")
 
 
 def test_an_empty_collection(tmp_path):
     shelf = Shelf(tmp_path / "c", [])
-    [found] = perturb([Asked({"a": 1.0}, NO_RANKING)], shelf.setting())
+    [found] = perturb([Feedback({"a": 1.0}, NO_RANKING)], shelf.search())
     check_empty(found, "none of its words is in the collection")
 
 
@@ -415,7 +417,7 @@ def test_a_long_query_is_perturbed_where_it_weighs_most(shelf):
     terms = {f"w{i:02}": 1.0 for i in range(12)} | {"w00": 50.0}
     asked = shelf.ask(terms)
     retriever = CountingRetriever(shelf.snapshot, BM25())
-    [found] = perturb([asked], Setting(retriever), most=3)
+    [found] = perturb([asked], WordSearch(retriever), most=3)
     # The weight makes up for the idf of the first; of the others the rarest are taken.
     in_docs = {term: sum(term in text for text in shelf.texts) for term in terms}
     rarest = sorted(sorted(list(terms)[1:], key=in_docs.__getitem__)[:2])
@@ -424,7 +426,7 @@ def test_a_long_query_is_perturbed_where_it_weighs_most(shelf):
     [searched] = retriever.calls
     assert [set(terms) - set(query) for query in searched] == [{t} for t in ("w00", *rarest)]
     assert all(query[t] == terms[t] for query in searched for t in query)
-    [every] = perturb([asked], shelf.setting(), most=12)
+    [every] = perturb([asked], shelf.search(), most=12)
     assert len(every.weights) == 12
     assert every.note == ""
 
@@ -432,7 +434,7 @@ def test_a_long_query_is_perturbed_where_it_weighs_most(shelf):
 def test_negative_weights_stay(shelf):
     retriever = CountingRetriever(shelf.snapshot, BM25())
     asked = shelf.ask({"w04": 1.0, "w08": 1.0, "w12": -0.5})
-    [found] = perturb([asked], Setting(retriever))
+    [found] = perturb([asked], WordSearch(retriever))
     assert retriever.calls == [[{"w08": 1.0, "w12": -0.5}, {"w04": 1.0, "w12": -0.5}]]
     assert found.pool.names(found.terms) == ["w04", "w08"]
 
@@ -441,21 +443,21 @@ def test_negative_weights_stay(shelf):
 
 
 def test_a_row_of_zeros_finds_nothing_and_knows_the_collection_only(shelf):
-    [found] = perturb([shelf.ask({"w01": 1.0, "w02": 1.0})], shelf.setting(), [[0, 0], [1, 0]])
+    [found] = perturb([shelf.ask({"w01": 1.0, "w02": 1.0})], shelf.search(), [[0, 0], [1, 0]])
     assert found.models[1].tolist() == found.pool.background.tolist()
     assert found.models[2].tolist() != found.pool.background.tolist()
 
 
 def test_a_weight_beyond_all_is_none_to_a_search(shelf):
     asked = shelf.ask({"w01": 1.0, "w02": 1e20})
-    [found] = perturb([asked], shelf.setting(), [[1, 1e300], [1, 0]])
+    [found] = perturb([asked], shelf.search(), [[1, 1e300], [1, 0]])
     assert found.models[1].tolist() == found.models[2].tolist()
 
 
 def test_one_term_can_be_weighed_otherwise_by_the_user(shelf):
     model = QueryLikelihood(50)
     asked = shelf.ask({"w05": 1.0}, model)
-    [found] = perturb([asked], shelf.setting(model), lambda n: np.full((1, n), 3.0))
+    [found] = perturb([asked], shelf.search(model), lambda n: np.full((1, n), 3.0))
     assert found.note == ""
     # The ranking stays, and documents weigh by rank.
     assert (found.features() == 0).all()
@@ -478,7 +480,7 @@ def test_one_term_can_be_weighed_otherwise_by_the_user(shelf):
 )
 def test_a_strategy_that_does_not_fit_is_refused(shelf, strategy, message):
     with pytest.raises(UsageError, match=message):
-        perturb([shelf.ask({"w01": 1.0, "w02": 1.0})], shelf.setting(), strategy)
+        perturb([shelf.ask({"w01": 1.0, "w02": 1.0})], shelf.search(), strategy)
 
 
 @pytest.mark.parametrize(
@@ -486,10 +488,10 @@ def test_a_strategy_that_does_not_fit_is_refused(shelf, strategy, message):
 )
 def test_options_that_do_not_fit_are_refused(shelf, options):
     with pytest.raises(UsageError, match=next(iter(options))):
-        perturb([], shelf.setting(), **options)
+        perturb([], shelf.search(), **options)
 
 
 def test_it_prints_in_a_line(shelf):
-    [found] = perturb([shelf.ask({"w03": 1.0, "w10": 1.0})], shelf.setting())
+    [found] = perturb([shelf.ask({"w03": 1.0, "w10": 1.0})], shelf.search())
     assert repr(found).startswith("<Perturbed 'w03, w10': 2 perturbations, ")
     assert "\n" not in repr(found)

@@ -7,10 +7,10 @@ from hypothesis import strategies as st
 
 import likewise as lw
 from likewise.errors import UsageError
-from likewise.expand.expander import Asked, Setting
+from likewise.expand.expansion import Feedback, WordSearch
+from likewise.expand.feedback import RankedRM
 from likewise.expand.perturb import perturb
 from likewise.expand.qp import solve
-from likewise.expand.ranked import RankedRM
 from likewise.expand.robust import Robust
 from likewise.expand.similarity import SIMILARITIES, Similarity
 from likewise.retrieve.models import BM25
@@ -37,17 +37,17 @@ def seas(tmp_path_factory):
 
 def asked(collection, text, k=50):
     [result] = collection.pipeline("bm25", k=k)(text)
-    return Asked(result.scorer.terms, result.ranking), Setting(result.scorer.retriever)
+    return Feedback(result.scorer.terms, result.ranking), WordSearch(result.scorer.retriever)
 
 
 def grown(collection, text, how):
-    question, setting = asked(collection, text)
-    return how.grow([question], setting)[0]
+    question, search = asked(collection, text)
+    return how.expand([question], search)[0]
 
 
 def test_ranked_relevance_by_hand(seas):
     """One word, two documents: p = Σ 1/rank · tf/(length + average) over Σ 1/rank."""
-    question, setting = asked(seas, "tsunami")
+    question, search = asked(seas, "tsunami")
     first, second = question.ranking.docs[:2].tolist()
     assert [first, second] == [1, 2]
     average = sum(len(text.split()) for text in TEXTS) / len(TEXTS)
@@ -63,13 +63,13 @@ def test_ranked_relevance_by_hand(seas):
     total = sum(weights.values())
     expected = {word: 0.4 * weight / total for word, weight in weights.items()}
     expected["tsunami"] += 0.6
-    [found] = RankedRM(docs=2, terms=3, share=0.4).grow([question], setting)
+    [found] = RankedRM(docs=2, terms=3, share=0.4).expand([question], search)
     assert dict(found.terms) == pytest.approx(expected)
 
 
 def test_jaccard_by_hand(seas):
-    question, setting = asked(seas, "japan wave")
-    [context] = SIMILARITIES["jaccard"].contexts([question], setting, 50)
+    question, search = asked(seas, "japan wave")
+    [context] = SIMILARITIES["jaccard"].contexts([question], search, 50)
     names = ["japan", "tsunami", "wave", "surf"]
     columns = np.searchsorted(context.pool.terms, seas.snapshot.find_terms(names))
     # japan: 1 2 3; tsunami: 1 2; wave: 0 1 4; surf: 0 (document 5 is not found).
@@ -84,24 +84,24 @@ def test_jaccard_by_hand(seas):
 
 @pytest.mark.parametrize("name", ["loo", "tat"])
 def test_perturbation_similarity_is_of_its_distances(seas, name):
-    question, setting = asked(seas, "japan wave")
-    [context] = SIMILARITIES[name].contexts([question], setting, 50)
-    [perturbed] = perturb([question], setting, name, docs=50)
+    question, search = asked(seas, "japan wave")
+    [context] = SIMILARITIES[name].contexts([question], search, 50)
+    [perturbed] = perturb([question], search, name, docs=50)
     columns = np.arange(6)
     distances = perturbed.distances(columns)
     median = np.median([d for d in distances[np.triu_indices(6, 1)] if d > 0])
     assert np.allclose(context.similarity(columns), np.exp(-distances / median))
     moved = np.sqrt(perturbed.models[1:, :6]) - np.sqrt(perturbed.models[0, :6])
     assert np.allclose(context.risk(columns), moved.T @ moved)
-    [near] = SIMILARITIES[f"{name}-near"].contexts([question], setting, 50)
+    [near] = SIMILARITIES[f"{name}-near"].contexts([question], search, 50)
     assert np.array_equal(near.risk(columns), context.similarity(columns))
 
 
 def test_the_covariance_is_the_kernel_weighed_by_probability(seas):
     """Eq. 4 has √p⁽ⁱ⁾ - √p over p √m, so that p_i p_j m G_ij is the covariance's numerator."""
-    question, setting = asked(seas, "japan wave")
-    [context] = SIMILARITIES["loo"].contexts([question], setting, 50)
-    [perturbed] = perturb([question], setting, "loo", docs=50)
+    question, search = asked(seas, "japan wave")
+    [context] = SIMILARITIES["loo"].contexts([question], search, 50)
+    [perturbed] = perturb([question], search, "loo", docs=50)
     columns = np.arange(len(perturbed.pool.terms))
     p = perturbed.models[0]
     weighed = p[:, None] * perturbed.gram(columns) * p * len(perturbed.weights)
@@ -111,8 +111,8 @@ def test_the_covariance_is_the_kernel_weighed_by_probability(seas):
 @pytest.mark.parametrize("name", [*SIMILARITIES])
 @given(words=st.lists(st.sampled_from(" ".join(TEXTS).split()), min_size=1, max_size=5))
 def test_every_similarity_is_a_kernel(seas, name, words):
-    question, setting = asked(seas, " ".join(words))
-    [context] = SIMILARITIES[name].contexts([question], setting, 50)
+    question, search = asked(seas, " ".join(words))
+    [context] = SIMILARITIES[name].contexts([question], search, 50)
     similarity = context.similarity(np.arange(len(context.pool.terms)))
     assert np.array_equal(similarity, similarity.T)
     assert np.allclose(np.diag(similarity), 1)
@@ -125,9 +125,9 @@ def test_every_similarity_is_a_kernel(seas, name, words):
 
 
 def test_the_expansion_is_the_programmes_answer(seas):
-    question, setting = asked(seas, "japan wave")
+    question, search = asked(seas, "japan wave")
     how = Robust(similarity="jaccard", kappa=0.5, gamma=1.0, share=0.3)
-    [context] = SIMILARITIES["jaccard"].contexts([question], setting, 50)
+    [context] = SIMILARITIES["jaccard"].contexts([question], search, 50)
     columns, gains = how.candidates(context)
     assert gains.max() == 1
     assert set(context.pool.names(columns[:2])) == {"japan", "wave"}
@@ -154,7 +154,7 @@ def test_an_infeasible_programme_leaves_the_query_alone(seas):
     stage = seas.pipeline("bm25", expand="robust(coverage=50)")
     [answered] = stage("japan wave")
     plain = seas.pipeline("bm25")("japan wave")[0]
-    assert "no choice of terms meets coverage=50" in answered.query.expansion.left
+    assert "no choice of terms meets coverage=50" in answered.query.expansion.skipped_reason
     assert answered.query.terms == {"japan": 1, "wave": 1}
     assert answered.ranking.docs.tolist() == plain.ranking.docs.tolist()
     assert answered.ranking.scores.tolist() == plain.ranking.scores.tolist()
@@ -163,12 +163,12 @@ def test_an_infeasible_programme_leaves_the_query_alone(seas):
 @pytest.mark.parametrize("name", ["loo", "tat", "jaccard"])
 def test_what_cannot_be_expanded_is_left_alone(seas, name):
     how = Robust(similarity=name)
-    assert "no document" in grown(seas, "zebra", how).left
-    assert "no document" in grown(seas, "", how).left
+    assert "no document" in grown(seas, "zebra", how).skipped_reason
+    assert "no document" in grown(seas, "", how).skipped_reason
     nothing = seas.pipeline("bm25", expand=how, filter="year=1900")
     [answered] = nothing("japan wave")
     assert len(answered.ranking.docs) == 0
-    assert answered.query.expansion.left
+    assert answered.query.expansion.skipped_reason
 
 
 def test_one_word_is_expanded_and_says_how(seas):
@@ -185,13 +185,13 @@ def test_a_batch_is_its_queries_and_threads_change_nothing(seas):
     alone = [grown(seas, text, Robust()) for text in texts]
     questions = [asked(seas, text)[0] for text in texts]
     for threads in (1, 4):
-        setting = Setting(retriever_of(seas.snapshot, BM25()), threads=threads)
-        assert Robust().grow(questions, setting) == alone
+        search = WordSearch(retriever_of(seas.snapshot, BM25()), threads=threads)
+        assert Robust().expand(questions, search) == alone
 
 
 def test_a_similarity_of_the_users_own(seas, monkeypatch):
-    def alone(batch, setting, docs):
-        found = SIMILARITIES["jaccard"].contexts(batch, setting, docs)
+    def alone(batch, search, docs):
+        found = SIMILARITIES["jaccard"].contexts(batch, search, docs)
         return [one._replace(risk=lambda columns: np.eye(len(columns))) for one in found]
 
     monkeypatch.setitem(SIMILARITIES, "alone", Similarity(alone))
@@ -199,8 +199,8 @@ def test_a_similarity_of_the_users_own(seas, monkeypatch):
 
 
 def test_a_share_of_nothing_leaves_the_query_alone(seas):
-    assert grown(seas, "japan wave", Robust().at(0)).left
-    whole = grown(seas, "japan wave", Robust().at(1))
+    assert grown(seas, "japan wave", Robust().with_share(0)).skipped_reason
+    whole = grown(seas, "japan wave", Robust().with_share(1))
     assert sum(whole.terms.values()) == pytest.approx(2)
 
 

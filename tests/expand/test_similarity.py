@@ -31,7 +31,7 @@ def seas(shelved):
 
 def context_of(shelf, words, **options):
     question = shelf.ask(dict.fromkeys(words, 1.0))
-    [context] = by_graph([question], shelf.setting(**options), 50)
+    [context] = by_graph([question], shelf.search(**options), 50)
     return context
 
 
@@ -104,20 +104,20 @@ def test_names_of_several_words_are_like_none(shelve):
 def test_robust_expansion_by_the_graph(seas):
     question = seas.ask({"japan": 1.0, "wave": 1.0})
     how = Robust(similarity="graph")
-    grown = seas.grow(how, question)
+    grown = seas.expand(how, question)
     assert set(grown.terms) > {"japan", "wave"}
     assert min(grown.terms.values()) > 0
     assert sum(grown.terms.values()) == pytest.approx(2)
-    two = how.grow([question] * 2, seas.setting(threads=2))
+    two = how.expand([question] * 2, seas.search(threads=2))
     assert two == [grown, grown]
     # Another risk is another choice.
-    assert grown.terms != seas.grow(Robust(similarity="jaccard"), question).terms
+    assert grown.terms != seas.expand(Robust(similarity="jaccard"), question).terms
 
 
 def test_a_query_without_documents_is_left_alone(seas):
-    grown = seas.grow(Robust(similarity="graph"), seas.ask({"unheard": 1.0}))
+    grown = seas.expand(Robust(similarity="graph"), seas.ask({"unheard": 1.0}))
     assert grown.terms == {}
-    assert "no document answers it" in grown.left
+    assert "no document answers it" in grown.skipped_reason
 
 
 def test_the_ranking_is_needed():

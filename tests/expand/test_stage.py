@@ -5,8 +5,8 @@ import pytest
 
 import likewise as lw
 from likewise.engine.pipeline import Pipeline
-from likewise.expand import Expander, Grown
-from likewise.expand.expander import NO_SHARE
+from likewise.expand import Expander, ExpansionResult
+from likewise.expand.expansion import NO_SHARE
 from likewise.expand.feedback import KL, NO_ANSWER, RM1, RM3, Bo1, Rocchio
 from likewise.retrieve.models import BM25, QueryLikelihood
 
@@ -68,7 +68,7 @@ def test_a_batch_is_as_each_alone(papers):
     for text, result in zip(texts, together, strict=True):
         [alone] = pipeline([lw.Query(result.query.qid, text)])
         assert alone.query == result.query
-    left = [result.query.expansion.left for result in together]
+    left = [result.query.expansion.skipped_reason for result in together]
     assert left == ["", NO_ANSWER, "", NO_ANSWER]
     assert pipeline([]) == []
 
@@ -77,9 +77,9 @@ def test_a_batch_is_as_each_alone(papers):
 def test_a_share_of_0_leaves_everything_as_it_was(papers, search, how):
     query = lw.Query("1", terms={"wing": 0.1, "flutter": 0.7, "zebra": 3.0})
     [before] = search([query])
-    [after] = expanded(papers, how.at(0))([query])
+    [after] = expanded(papers, how.with_share(0))([query])
     assert after.query.terms == query.terms
-    assert after.query.expansion.left == NO_SHARE
+    assert after.query.expansion.skipped_reason == NO_SHARE
     assert after.ranking.docs.tolist() == before.ranking.docs.tolist()
     assert after.ranking.scores.tolist() == before.ranking.scores.tolist()
 
@@ -96,7 +96,7 @@ def test_an_expanded_query_can_be_expanded_again(papers):
 def test_a_filter_that_leaves_nothing(papers):
     [result] = expanded(papers, RM3(), filter="year=1900")("wing")
     assert result.query.terms == {"wing": 1}
-    assert result.query.expansion.left == NO_ANSWER
+    assert result.query.expansion.skipped_reason == NO_ANSWER
     assert len(result.ranking.docs) == 0
 
 
@@ -115,14 +115,16 @@ class Synonyms(Expander):
     notation: ClassVar[str] = "synonyms"
     feedback_docs: ClassVar[int] = 1
 
-    def at(self, share):
+    def with_share(self, share):
         return replace(self, weight=share)
 
-    def grow(self, batch, setting):
-        assert str(setting.retriever.model) == "bm25"
+    def expand(self, batch, search):
+        assert str(search.retriever.model) == "bm25"
         known = {"airfoil": "wing"}
         return [
-            Grown({**asked.terms, **{known[t]: self.weight for t in asked.terms if t in known}})
+            ExpansionResult(
+                {**asked.terms, **{known[t]: self.weight for t in asked.terms if t in known}}
+            )
             for asked in batch
         ]
 

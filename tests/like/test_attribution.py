@@ -1,7 +1,15 @@
 import numpy as np
 import pytest
 
-from likewise.models.attribution import EncodedDocument, add_up, by_word
+from likewise.models.attribution import (
+    BEHIND,
+    EncodedDocument,
+    WordSum,
+    add_up,
+    by_word,
+    carry,
+    choose_pairs,
+)
 
 
 @pytest.fixture(scope="module")
@@ -75,3 +83,35 @@ def test_a_batch_is_split_as_each_document_alone(themes, name):
         if alone.pairs:
             assert together[i].pairs.terms.tolist() == alone.pairs.terms.tolist()
             assert together[i].pairs.scores == pytest.approx(alone.pairs.scores, abs=1e-12)
+
+
+def summed(random, bounds, width):
+    n = bounds[-1]
+    vectors = random.standard_normal((n, width)).astype(np.float32)
+    return WordSum(np.array(bounds), np.arange(n), random.random(n), vectors)
+
+
+def test_what_words_carry_is_their_part_of_a_product():
+    random = np.random.default_rng(3)
+    mine, point, out = summed(random, [0, 5, 7], 33), random.random(33), np.empty(7)
+    carry(mine.weights, mine.vectors, point, out)
+    assert out == pytest.approx(mine.weights * (mine.vectors @ point), abs=1e-12)
+
+
+def test_the_words_behind_a_word_are_those_with_the_largest_parts_of_its_sign():
+    random = np.random.default_rng(4)
+    query, answers = summed(random, [0, 6], 20), summed(random, [0, 0, 2, 30], 20)
+    given = random.standard_normal((3, 6))
+    leading, n_leading = np.array([[0, 1, 2], [3, 4, 5], [5, 1, 0]]), np.array([3, 3, 2])
+    places, scores = np.full((3, 3, BEHIND), -1), np.zeros((3, 3, BEHIND))
+    choose_pairs(query, answers, given, (leading, n_leading), (places, scores))
+    every = np.outer(query.weights, answers.weights) * (query.vectors @ answers.vectors.T)
+    for i, (first, last) in enumerate(zip(answers.bounds, answers.bounds[1:], strict=False)):
+        for p, word in enumerate(leading[i]):
+            signed = every[word, first:last] * np.sign(given[i, word])
+            order = [j for j in np.argsort(-signed, kind="stable")[:BEHIND] if signed[j] > 0]
+            order = order if p < n_leading[i] else []
+            assert [j for j in places[i, p].tolist() if j >= 0] == [first + j for j in order]
+            expected = every[word, first:last][order]
+            assert scores[i, p, : len(order)] == pytest.approx(expected, rel=1e-5)
+            assert not scores[i, p, len(order) :].any()

@@ -27,7 +27,7 @@ from likewise.like.explain import (
     LikeQuery,
 )
 from likewise.like.hybrid import Likeness
-from likewise.models.attribution import NOTHING, EncodedDocument
+from likewise.models.attribution import LEADING, NOTHING, EncodedDocument
 from likewise.models.model import Weights
 from likewise.models.stored_vectors import StoredVectors
 from likewise.models.surface_forms import surface_words
@@ -90,13 +90,17 @@ def check(likeness, question, docs, text=""):
         check_tree(why.score, why.parts, within=1e-9)
         assert {part.kind for part in why.parts} <= {"group"}
         for many in (why.parts, *(part.parts for part in why.parts)):
-            sizes = [abs(part.score) for part in many]
+            # Words come by magnitude, what no word stands for after them.
+            kinds = [part.kind == "rest" for part in many]
+            assert kinds == sorted(kinds)
+            sizes = [abs(part.score) for part in many if part.kind != "rest"]
             assert sizes == sorted(sizes, reverse=True)
-        for term in group(why, RELATED):
-            rounding = sum(part.score for part in term.parts if part.name == ROUNDING)
-            assert abs(rounding) < 0.03
-            assert term.kind == "word" or term.name == ROUNDING
-            assert abs(term.score) < 1e-6 or term.kind == "word"
+        for name in (RELATED, SPECIFIC):
+            words = [part for part in group(why, name) if part.kind == "word"]
+            rest = [part for part in group(why, name) if part.kind == "rest"]
+            assert len(words) <= LEADING
+            assert all(part.name in (OTHERS, ROUNDING) for part in rest)
+            assert len(words) == LEADING or all(abs(part.score) < 1e-6 for part in rest)
         for words in (why.evidence.answer_words, why.evidence.query_words):
             assert words.dense.sum() == pytest.approx(parts.topics.sum(), abs=0.03)
             assert words.specific.sum() == pytest.approx(parts.words.sum(), abs=1e-9)
@@ -183,9 +187,15 @@ def test_a_word_has_its_part_and_the_related_words_behind_it(themes):
         expected = {names[1][j]: row[j] for j in order if row[j] * term.score > 0}
         behind = {p.name: p.score for p in term.parts if p.kind == "word"}
         assert behind == pytest.approx(expected, abs=1e-6)
-        assert [p.name for p in term.parts if p.kind == "rest"] == [OTHERS, ROUNDING]
+        assert [p.name for p in term.parts if p.kind == "rest"] == [OTHERS]
         assert term.score == pytest.approx(row.sum(), abs=0.02)
-    assert {term.name for term in words} >= set(names[0])
+    given = dict(zip(names[0], pairs.sum(axis=1).tolist(), strict=True))
+    assert len(words) == LEADING < len(given)
+    least = min(abs(term.score) for term in words)
+    others = {name: score for name, score in given.items() if name not in {t.name for t in words}}
+    assert all(abs(score) < least + 0.02 for score in others.values())
+    assert group(why, RELATED)[-1][:2] == ("rest", OTHERS)
+    assert group(why, RELATED)[-1].score == pytest.approx(sum(others.values()), abs=0.02)
 
 
 def test_words_are_those_of_the_texts_and_topics_have_theirs(papers):
@@ -226,8 +236,8 @@ def test_what_is_beyond_the_question_is_a_part_of_its_own(themes):
     asked = asked_of(likeness, question)
     turned = asked._replace(point=asked.point + likeness.encoder.encode(of_doc(s, 1).counts).point)
     why = why_of(likeness, question, turned, 4)
-    [beyond] = [part for part in group(why, RELATED) if part.kind == "rest"]
-    assert beyond.name == FEEDBACK
+    [beyond] = [part for part in group(why, RELATED) if part.name == FEEDBACK]
+    assert beyond.kind == "rest"
     assert abs(beyond.score) > 0.1
     assert sum(part.score for part in why.parts) == pytest.approx(why.score, abs=1e-9)
 
@@ -252,6 +262,21 @@ def test_a_model_without_words_is_one_part(papers):
     assert {part.name: len(part.parts) for part in why.parts} == {VECTORS: 1, SPECIFIC: 1}
     assert why.evidence.passages[0].score == pytest.approx(0.4)
     assert sum(p.score for p in why.parts) == pytest.approx(why.score) == pytest.approx(0.6)
+
+
+@pytest.mark.parametrize("n", [LEADING - 1, LEADING, LEADING + 3])
+def test_specific_words_beyond_the_leading_ones_are_one_part(themes, n):
+    likeness, s = likeness_of(themes, "lsi", weights=Weights(0.0, 1.0)), themes.snapshot
+    scores = np.linspace(0.1, -0.4, n)
+    likeness.split = lambda asked, docs: [Parts(np.zeros(1), np.arange(n), scores)]
+    question = Question("q", (of_doc(s, 0),))
+    why = why_of(likeness, question, asked_of(likeness, question), 3)
+    words = [part for part in group(why, SPECIFIC) if part.kind == "word"]
+    largest = sorted(scores.tolist(), key=abs, reverse=True)
+    assert [part.score for part in words] == largest[:LEADING]
+    rest = [(part.name, part.score) for part in group(why, SPECIFIC) if part.kind == "rest"]
+    assert rest == ([(OTHERS, pytest.approx(sum(largest[LEADING:])))] if n > LEADING else [])
+    check_tree(why.score, why.parts)
 
 
 @pytest.mark.parametrize("weights", [Weights(0.0, 1.0), Weights(1.0, 0.0)])

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import likewise as lw
-from likewise.collection.pack import Memory
+from likewise.collection.arrays import Memory
 from likewise.collection.snapshot import open_snapshot
 from likewise.errors import DamagedError, UsageError
 from likewise.models.kinds import find_model

@@ -169,7 +169,7 @@ def test_an_overwrite_drops_the_models_of_the_old_terms(tmp_path):
     lw.index(documents(), to=tmp_path / "c.lw", model="ddm(topics=3,sweeps=5,samples=1)")
     c = lw.index(documents(6), to=tmp_path / "c.lw", overwrite=True, model=None)
     assert c.info()["models"] == []
-    with pytest.raises(UsageError, match="has no model; fit one with: likewise fit"):
+    with pytest.raises(UsageError, match=r"has no model; fit one with models\.fit\("):
         c.models[c.models.default()]
 
 

@@ -5,13 +5,13 @@ import pytest
 
 import likewise as lw
 from likewise.collection.records import TermCounts
+from likewise.models.lsi import LSI, fit_lsi
 from likewise.models.split_half import (
     power_of_idf,
     reciprocal_ranks,
     unrecognised,
     weight_of_words,
 )
-from likewise.models.subspace import LSI, fit_lsi
 
 
 def texts(n, *, length, seed=0):

@@ -19,8 +19,8 @@ from likewise.models.kinds import (
     store_model,
 )
 from likewise.models.klsa import KLSA, fit_space
+from likewise.models.lsi import LSI
 from likewise.models.stored_vectors import StoredVectors, vectors_of
-from likewise.models.subspace import LSI
 from likewise.neighbours.int8 import encode
 from likewise.records import Document
 
@@ -149,7 +149,7 @@ def test_altered_arrays_of_a_model_are_reported(make, draw):
 
 def test_the_default_is_meant_where_none_is_named(make, draw):
     collection = make(draw(30))
-    with pytest.raises(UsageError, match="likewise fit"):
+    with pytest.raises(UsageError, match=r"models\.fit\("):
         find_kernel(collection)
     collection = fitted(collection, name="one")
     collection = fitted(collection, name="two")

@@ -14,11 +14,11 @@ from likewise.collection.creating import build
 from likewise.collection.records import TermCounts
 from likewise.collection.snapshot import open_snapshot
 from likewise.errors import UsageError
-from likewise.models import ridge, user_vectors
+from likewise.models import ridge, user_vectors, word_map
 from likewise.models.bags import Vocabulary
-from likewise.models.lanczos import Weighted, slabs
+from likewise.models.lanczos import Weighted
 from likewise.models.ridge import add_words, predict
-from likewise.models.subspace import Scale, Subspace
+from likewise.models.subspace import Subspace
 from likewise.models.user_vectors import (
     UserVectors,
     UserVectorsConfig,
@@ -26,6 +26,7 @@ from likewise.models.user_vectors import (
     predict_vectors,
 )
 from likewise.models.vector_sources import unit
+from likewise.models.weighting import Scale
 from likewise.records import Document
 from likewise.text.analysis import Analysis
 
@@ -175,18 +176,6 @@ def test_trust_is_the_cosine_of_held_out_documents(topical, linear):
     assert model.trust == pytest.approx(cosines.mean() - 2 * error, abs=1e-3)
 
 
-def test_faint_axes_are_orthonormal_too():
-    random = np.random.default_rng(0)
-    left = np.linalg.qr(random.standard_normal((5000, 6)))[0]
-    mapped = (left * np.geomspace(1, 3e-3, 6)) @ np.linalg.qr(random.standard_normal((6, 6)))[0]
-    seen = random.standard_normal((400, 6)).astype(np.float32)
-    with slabs(1) as pool:
-        axes, turn, good = user_vectors._axes_of(mapped.astype(np.float32), seen, seen, pool)
-    np.testing.assert_allclose(axes.T @ axes, np.eye(6), atol=1e-5)
-    np.testing.assert_allclose(axes @ turn, mapped, atol=1e-6)
-    np.testing.assert_allclose(good, np.eye(6), atol=1e-6)
-
-
 def test_vectors_of_zeros_are_none(topical, linear):
     docs = topical.live_docs()
     some = linear.copy()
@@ -317,14 +306,6 @@ def test_the_weight_makes_up_for_how_far_cosines_spread(topical, kinds):
     assert models[0].weight < models[1].weight
 
 
-@given(st.integers(1, 9), st.integers(1, 5), st.integers(0, 99))
-def test_spread_is_that_of_pairs_and_never_below_its_bound(n, width, seed):
-    rows = unit(np.random.default_rng(seed).standard_normal((n, width)))
-    pairs = (rows @ rows.T)[~np.eye(n, dtype=bool)]
-    square = (pairs**2).mean() if n > 1 else 0
-    assert user_vectors._spread(rows) == pytest.approx(np.sqrt(max(square, 1 / width)), abs=1e-3)
-
-
 def test_a_batch_gives_each_document_what_it_gets_alone(topical, by_kind, monkeypatch):
     monkeypatch.setattr(user_vectors, "_CHUNK", 7)
     model = fit_user_vectors(topical, topical.live_docs(), by_kind)
@@ -347,7 +328,7 @@ def test_the_same_bits_on_any_number_of_threads_and_in_any_memory(topical, linea
     fitted = [fit_user_vectors(topical, docs, linear, config, threads=n) for n in (1, 3, 1)]
     n_cells = int(fitted[0].vocabulary.doc_freqs.sum())
     monkeypatch.setattr(
-        user_vectors, "choose_terms", lambda *_, **__: fitted[0].vocabulary, raising=True
+        word_map, "choose_terms", lambda *_, **__: fitted[0].vocabulary, raising=True
     )
     fitted.append(
         fit_user_vectors(

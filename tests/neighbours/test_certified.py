@@ -7,7 +7,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from likewise.errors import UsageError
-from likewise.neighbours.certified import nearest_certified
 from likewise.neighbours.index import build_neighbours
 
 DIVERGENCES = ("js", "kl")
@@ -24,13 +23,13 @@ def index_of(metric, rows, method="scan"):
 def test_without_a_limit_every_query_closes_and_is_exact(metric, alpha, k):
     rows, queries = simplex(1000, 60, alpha), simplex(20, 60, alpha, seed=1)
     neighbours = index_of(metric, rows)
-    found = nearest_certified(neighbours, queries, k)
+    found = neighbours.nearest(queries, k, certified=True)
     assert found.closed.all()
-    assert same(found.nearest, neighbours.nearest(queries, k))
+    assert same(found[:2], neighbours.nearest(queries, k))
     distances = reference(metric, rows, queries)
     finite = np.isfinite(np.sort(distances, axis=1)[:, k - 1])
     if finite.any():
-        assert recall(found.nearest.numbers[finite], distances[finite]) == 1
+        assert recall(found.numbers[finite], distances[finite]) == 1
 
 
 @given(
@@ -45,9 +44,9 @@ def test_what_is_closed_is_exact(metric, alpha, n, k, limit, seed):
     drawn = simplex(n + 5, 8, alpha, seed)
     drawn[n // 2] = drawn[0]
     neighbours = index_of(metric, drawn[:n])
-    found = nearest_certified(neighbours, drawn[n:], k, limit=limit)
+    found = neighbours.nearest(drawn[n:], k, limit=limit, certified=True)
     wanted = neighbours.nearest(drawn[n:], k)
-    assert same(*([part[found.closed] for part in answer] for answer in (found.nearest, wanted)))
+    assert same(*([part[found.closed] for part in answer] for answer in (found[:2], wanted)))
     if not limit:
         assert found.closed.all()
 
@@ -57,16 +56,16 @@ def test_what_is_closed_is_exact(metric, alpha, n, k, limit, seed):
 def test_with_a_limit_what_is_not_closed_says_so(metric, limit, higher):
     rows, queries = simplex(3000, 60, 1.0), simplex(40, 60, 1.0, seed=1)
     neighbours = index_of(metric, rows)
-    limited = nearest_certified(neighbours, queries, 10, limit=limit)
+    limited = neighbours.nearest(queries, 10, limit=limit, certified=True)
     closed = limited.closed
     assert 0 < closed.sum() < len(queries)
     assert (limited.examined <= limit + 100).all()
-    free = nearest_certified(neighbours, queries, 10)
-    assert same(*([part[closed] for part in answer.nearest] for answer in (limited, free)))
+    free = neighbours.nearest(queries, 10, certified=True)
+    assert same(*([part[closed] for part in answer[:2]] for answer in (limited, free)))
     # What is known by then is not bad, only not proved.
-    assert (limited.nearest.numbers >= 0).all()
-    assert recall(limited.nearest.numbers, reference(metric, rows, queries)) > 0.7
-    more = nearest_certified(neighbours, queries, 10, limit=higher)
+    assert (limited.numbers >= 0).all()
+    assert recall(limited.numbers, reference(metric, rows, queries)) > 0.7
+    more = neighbours.nearest(queries, 10, limit=higher, certified=True)
     assert (more.closed >= closed).all()
     assert more.closed.sum() > closed.sum()
 
@@ -77,9 +76,9 @@ def test_the_proof_does_not_lean_on_the_method(method):
     drawn = families(2040)
     rows, queries = drawn[:2000], drawn[2000:]
     exact = index_of("js", rows).nearest(queries, 10)
-    found = nearest_certified(index_of("js", rows, method), queries, 10)
+    found = index_of("js", rows, method).nearest(queries, 10, certified=True)
     assert found.closed.all()
-    assert same(found.nearest, exact)
+    assert same(found[:2], exact)
 
 
 @pytest.mark.parametrize(("metric", "share", "examined"), [("js", 0.9, 0.1), ("kl", 0.05, 0.6)])
@@ -87,11 +86,11 @@ def test_on_real_topics_few_documents_are_examined(theta, metric, share, examine
     shuffled = np.random.default_rng(0).permutation(theta)
     rows, queries = shuffled[:-150], shuffled[-150:]
     neighbours = index_of(metric, rows)
-    found = nearest_certified(neighbours, queries, 10)
+    found = neighbours.nearest(queries, 10, certified=True)
     assert found.closed.all()
-    assert same(found.nearest, neighbours.nearest(queries, 10))
+    assert same(found[:2], neighbours.nearest(queries, 10))
     assert found.examined.mean() < examined * len(rows)
-    limited = nearest_certified(neighbours, queries, 10, limit=200)
+    limited = neighbours.nearest(queries, 10, limit=200, certified=True)
     print(
         f"{metric}: {found.examined.mean():.0f} of {len(rows)} examined for ten neighbours, ",
         end="",
@@ -107,14 +106,14 @@ def test_deleted_vectors_never_appear(metric):
     neighbours = index_of(metric, rows[:500])
     neighbours.add(rows[500:])
     assert len(neighbours.parts) == 2
-    gone = np.unique(nearest_certified(neighbours, queries[:20], 10).nearest.numbers)
+    gone = np.unique(neighbours.nearest(queries[:20], 10, certified=True).numbers)
     neighbours.delete(gone)
     for limit in (0, 50):
-        found = nearest_certified(neighbours, queries, 10, limit=limit)
-        assert not np.isin(found.nearest.numbers, gone).any()
-    found = nearest_certified(neighbours, queries, 10)
+        found = neighbours.nearest(queries, 10, limit=limit, certified=True)
+        assert not np.isin(found.numbers, gone).any()
+    found = neighbours.nearest(queries, 10, certified=True)
     assert found.closed.all()
-    assert same(found.nearest, neighbours.nearest(queries, 10))
+    assert same(found[:2], neighbours.nearest(queries, 10))
 
 
 @pytest.mark.parametrize("metric", DIVERGENCES)
@@ -124,41 +123,41 @@ def test_zeros_have_no_neighbours_and_are_nobodys(metric):
     neighbours = index_of(metric, drawn[:200])
     queries = drawn[195:].copy()
     queries[3] = 0
-    found = nearest_certified(neighbours, queries, 10)
+    found = neighbours.nearest(queries, 10, certified=True)
     assert found.closed.all()
-    assert (found.nearest.numbers[3] == -1).all()
-    assert np.isinf(found.nearest.distances[3]).all()
-    assert not np.isin(found.nearest.numbers, np.arange(30)).any()
-    assert same(found.nearest, neighbours.nearest(queries, 10))
+    assert (found.numbers[3] == -1).all()
+    assert np.isinf(found.distances[3]).all()
+    assert not np.isin(found.numbers, np.arange(30)).any()
+    assert same(found[:2], neighbours.nearest(queries, 10))
 
 
 def test_kullback_leibler_where_support_is_missing():
     """Those infinitely far come last, by number."""
     rows = np.array([[1, 0, 0], [0.5, 0.5, 0], [0.4, 0.3, 0.3], [0, 1, 0]], np.float32)
-    found = nearest_certified(index_of("kl", rows), [[0.5, 0.5, 0]], 4)
-    assert found.nearest.numbers.tolist() == [[1, 2, 0, 3]]
-    assert np.isinf(found.nearest.distances[0]).tolist() == [False, False, True, True]
+    found = index_of("kl", rows).nearest([[0.5, 0.5, 0]], 4, certified=True)
+    assert found.numbers.tolist() == [[1, 2, 0, 3]]
+    assert np.isinf(found.distances[0]).tolist() == [False, False, True, True]
     assert found.closed.all()
 
 
 def test_nothing_and_less_than_is_asked_for():
     rows = families(30)
-    none = nearest_certified(index_of("js", rows[:0]), rows, 3)
+    none = index_of("js", rows[:0]).nearest(rows, 3, certified=True)
     assert none.closed.all()
-    assert (none.nearest.numbers == -1).all()
-    few = nearest_certified(index_of("js", rows), rows, 50)
+    assert (none.numbers == -1).all()
+    few = index_of("js", rows).nearest(rows, 50, certified=True)
     assert few.closed.all()
     wanted = nearest_of(reference("js", rows, rows), 30)
-    assert np.array_equal(np.sort(few.nearest.numbers[:, :30], axis=1), np.sort(wanted, axis=1))
-    assert (few.nearest.numbers[:, 30:] == -1).all()
-    asked_nothing = nearest_certified(index_of("js", rows), rows[:0], 3)
-    assert asked_nothing.nearest.numbers.shape == (0, 3)
+    assert np.array_equal(np.sort(few.numbers[:, :30], axis=1), np.sort(wanted, axis=1))
+    assert (few.numbers[:, 30:] == -1).all()
+    asked_nothing = index_of("js", rows).nearest(rows[:0], 3, certified=True)
+    assert asked_nothing.numbers.shape == (0, 3)
     assert asked_nothing.closed.shape == asked_nothing.examined.shape == (0,)
 
 
 def test_what_was_looked_at_entirely_is_closed_whatever_the_limit():
     rows = families(40)
-    found = nearest_certified(index_of("js", rows), rows, 45, limit=10)
+    found = index_of("js", rows).nearest(rows, 45, limit=10, certified=True)
     assert found.closed.all()
     assert (found.examined == 40).all()
 
@@ -167,25 +166,31 @@ def test_what_was_looked_at_entirely_is_closed_whatever_the_limit():
 def test_other_metrics_need_no_certificate(metric):
     rows = families(30)
     with pytest.raises(UsageError, match=f"{metric} needs no certificate.*js and kl can be"):
-        nearest_certified(index_of(metric, rows), rows)
+        index_of(metric, rows).nearest(rows, certified=True)
 
 
 def test_what_cannot_be_asked():
     rows = families(30)
     neighbours = index_of("js", rows)
     with pytest.raises(UsageError, match="at least 1, not 0"):
-        nearest_certified(neighbours, rows, 0)
+        neighbours.nearest(rows, 0, certified=True)
     with pytest.raises(UsageError, match="59 numbers where the index has vectors of 60"):
-        nearest_certified(neighbours, rows[:, :59])
+        neighbours.nearest(rows[:, :59], certified=True)
     with pytest.raises(UsageError, match="is not a distribution"):
-        nearest_certified(neighbours, 2 * rows)
+        neighbours.nearest(2 * rows, certified=True)
 
 
 def test_only_what_is_allowed_is_found():
     rows, queries = simplex(300, 20, 0.1), simplex(5, 20, 0.1, seed=1)
     neighbours = index_of("js", rows)
     allowed = np.arange(300) % 3 == 0
-    found = nearest_certified(neighbours, queries, 10, allowed=allowed)
+    found = neighbours.nearest(queries, 10, allowed=allowed, certified=True)
     assert found.closed.all()
-    assert same(found.nearest, neighbours.nearest(queries, 10, allowed=allowed))
+    assert same(found[:2], neighbours.nearest(queries, 10, allowed=allowed))
     assert (found.examined <= 300).all()
+
+
+def test_a_limit_is_that_of_a_proof():
+    rows = np.eye(3)
+    with pytest.raises(UsageError, match="it goes with certified=True"):
+        index_of("js", rows).nearest(rows, limit=5)

@@ -7,7 +7,7 @@ import pytest
 from drawn import simplex
 
 from likewise import notation
-from likewise.collection.pack import Memory
+from likewise.collection.arrays import Memory
 from likewise.errors import UsageError
 from likewise.neighbours import choose as module
 from likewise.neighbours.choose import Auto, choose

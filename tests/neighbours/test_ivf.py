@@ -12,7 +12,8 @@ import pytest
 from drawn import altered, n_stored, stored
 
 from likewise import notation
-from likewise.collection.pack import Memory, open_pack
+from likewise.collection.arrays import Memory
+from likewise.collection.pack import open_pack
 from likewise.errors import DamagedError, MissingExtra, UsageError
 from likewise.neighbours import ivf
 from likewise.neighbours.ivf import IVF, ListsFinder
@@ -159,7 +160,7 @@ def test_a_graph_reads_the_points_where_they_are(tmp_path):
 SCRIPT = """
 import hashlib
 import numpy as np
-from likewise.collection.pack import Memory
+from likewise.collection.arrays import Memory
 from likewise_papers.neighbours.hnsw import HNSW
 from likewise.neighbours.ivf import IVF
 points = np.random.default_rng(0).standard_normal((40_000, 33)).astype(np.float32)

@@ -8,7 +8,8 @@ from drawn import altered, is_mapped, stored
 from hypothesis import given
 from hypothesis import strategies as st
 
-from likewise.collection.pack import BULK, Memory, open_pack
+from likewise.collection.arrays import Memory
+from likewise.collection.pack import BULK, open_pack
 from likewise.errors import DamagedError
 from likewise.neighbours import tiles
 from likewise.neighbours.int8 import Coded, decode, encode

@@ -10,7 +10,7 @@ from drawn import stored
 from hypothesis import given
 from hypothesis import strategies as st
 
-from likewise.collection.pack import Memory
+from likewise.collection.arrays import Memory
 from likewise.errors import DamagedError, UsageError
 from likewise.neighbours.int8 import Coded, decode, encode, scan_points
 from likewise.neighbours.ivf import IVF

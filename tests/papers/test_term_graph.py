@@ -5,7 +5,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from likewise.expand.expander import Asked, Setting
+from likewise.expand.expansion import Feedback, WordSearch
 from likewise.records import EMPTY
 from likewise.retrieve.models import read_model
 from likewise.retrieve.search import Retriever
@@ -191,12 +191,12 @@ def test_claims_of_expansion():
 def test_a_query_without_a_known_word_is_left_alone(data):
     bench = Bench(data, {})
     snapshot = bench.open("cran").snapshot
-    setting = Setting(Retriever(snapshot, read_model("bm25")))
+    search = WordSearch(Retriever(snapshot, read_model("bm25")))
     [term] = snapshot.analyzer.terms("word0xa")
-    asked = [Asked({"unknown": 1.0}, EMPTY), Asked({term: 1.0}, EMPTY)]
-    left, grown = expansion.NearestTerms(terms=3).grow(asked, setting)
-    assert left.left
-    assert not left.terms
+    asked = [Feedback({"unknown": 1.0}, EMPTY), Feedback({term: 1.0}, EMPTY)]
+    skipped, grown = expansion.NearestTerms(terms=3).expand(asked, search)
+    assert skipped.skipped_reason
+    assert not skipped.terms
     assert len(grown.terms) == 4
     assert max(grown.terms, key=grown.terms.get) == term
 

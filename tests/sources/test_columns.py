@@ -15,7 +15,8 @@ def one(read, record, **columns):
 
 def test_what_prints_is_what_compares():
     assert Columns(text=["a", "b"]) == Columns(text=("a", "b"))
-    assert repr(Columns()) == "Columns(id='id', title='title', text=('text',), auto_id=False)"
+    shown = "Columns(id='id', title='title', text=('text',), auto_id=False, markup='auto')"
+    assert repr(Columns()) == shown
     assert Columns(text="body").text == ("body",)
     with pytest.raises(FrozenInstanceError):
         Columns().id = "x"
@@ -69,7 +70,7 @@ def test_text_from_other_values(read, value, text):
 
 @pytest.mark.parametrize("value", [{}, [{"a": 1}], [["a"]], b"bytes", object()])
 def test_what_is_not_text_is_refused(read, value):
-    with pytest.raises(SourceError, match=r"column 'text' holds .* with --text"):
+    with pytest.raises(SourceError, match=r"column 'text' holds .* with text="):
         read([{"id": "1", "text": value}])
 
 
@@ -88,18 +89,18 @@ def test_ids(read, value, doc_id):
 @pytest.mark.parametrize("value", [1.0, True, False, ["a"], {"a": 1}, float("inf")])
 def test_what_is_no_id_is_refused_even_with_auto_id(read, value):
     auto = isinstance(value, bool | list | dict) or value == 1.0
-    with pytest.raises(SourceError, match=r"--id"):
+    with pytest.raises(SourceError, match=r"id="):
         read([{"id": value, "text": "x"}], auto_id=auto)
 
 
 @pytest.mark.parametrize("value", ["", None])
 def test_an_empty_id_is_refused(read, value):
-    with pytest.raises(SourceError, match=r"the id in column 'id' is empty; .*--id .* --auto-id"):
+    with pytest.raises(SourceError, match=r"the id in column 'id' is empty; .*id=, .*auto_id=True"):
         read([{"id": value, "text": "x"}])
 
 
 def test_a_missing_id_says_what_to_do(read):
-    with pytest.raises(SourceError, match=r"no column 'id' among 'key', 'text'; .* --auto-id"):
+    with pytest.raises(SourceError, match=r"no column 'id' among 'key', 'text'; .*auto_id=True"):
         read([{"key": 1, "text": "x"}])
 
 
@@ -110,7 +111,35 @@ def test_auto_id_fills_only_what_is_missing(read):
 
 
 def test_a_missing_text_lists_the_columns(read):
-    with pytest.raises(SourceError, match=r"'text' or 'title' among 'id', 'abstract'; .* --text"):
+    with pytest.raises(SourceError, match=r"'text' or 'title' among 'id', 'abstract'; .* text="):
         read([{"id": "1", "abstract": "x"}])
     assert one(read, {"id": "1", "title": "alone"}).text == ""
     assert one(read, {"id": "1", "text": ""}).text == ""
+
+
+@pytest.mark.parametrize(
+    ("markup", "text"),
+    [
+        ("auto", "Flutter of a wing &amp; more"),
+        ("strip", "Flutter of a wing & more"),
+        ("keep", "Flutter of a wing &amp; more"),
+    ],
+)
+def test_entities_alone_are_no_markup(read, markup, text):
+    record = {"id": "1", "text": "Flutter of a wing &amp; more"}
+    assert read([record], markup=markup)[0].text == text
+
+
+def test_markup_is_stripped_from_titles_and_texts_where_it_is(read):
+    record = {
+        "id": "1",
+        "title": "H<sub>2</sub>O",
+        "text": "<p>Wet &amp; cold</p>",
+        "x": "<p>a</p>",
+    }
+    [document] = read([record])
+    assert (document.title, document.text) == ("H2O", "Wet & cold")
+    assert document.fields == {"x": "<p>a</p>"}
+    [document] = read([record], markup="keep")
+    assert document.text == "<p>Wet &amp; cold</p>"
+    assert read([{"id": "1", "text": "a<b>c"}])[0].text == "a<b>c"

@@ -10,13 +10,15 @@ from source_strategies import bare, chars, check_outcome, ids, names, numbers, t
 
 from likewise.errors import SourceError
 from likewise.records import Document
+from likewise.sources import Columns, open_source
 
 DELIMITERS = {"csv": ",", "tsv": "\t"}
 
 
 @st.composite
 def tables(draw):
-    columns = draw(st.lists(names, max_size=3, unique=True))
+    trimmed = names.map(str.strip).filter(lambda name: name not in ("", "id", "title", "text"))
+    columns = draw(st.lists(trimmed, max_size=3, unique=True))
     spelt = st.text(chars, min_size=1).map(lambda text: "w" + text)
     exact = numbers.filter(lambda n: abs(n) < 10**18 or isinstance(n, float))
     cells = st.dictionaries(st.sampled_from(columns), spelt | exact) if columns else st.just({})
@@ -132,3 +134,58 @@ def test_auto_ids(write, read):
         "a.csv:2",
         "a.csv:3",
     ]
+
+
+@pytest.mark.parametrize("delimiter", [",", ";", "\t", "|"])
+@pytest.mark.parametrize("name", ["a.csv", "a.tsv"])
+def test_delimiters_are_sniffed(write, read, name, delimiter):
+    rows = [["id", "text", "n"], ["1", "one, two; three | four", "5"], ["2", "plain", "6"]]
+    out = io.StringIO()
+    csv.writer(out, delimiter=delimiter).writerows(rows)
+    found = read(write(name, out.getvalue()))
+    assert [(d.id, d.text, d.fields) for d in found] == [
+        ("1", "one, two; three | four", {"n": 5}),
+        ("2", "plain", {"n": 6}),
+    ]
+
+
+def test_a_header_that_has_the_columns_decides(write, read):
+    # By rows alone a comma fits as well.
+    path = write("a.csv", "key;body\n1,5;x,y\n2,5;z,w\n")
+    assert read(path, id="key", text="body")[0].id == "1,5"
+
+
+def test_a_delimiter_that_is_named(write):
+    path = write("a.csv", "id:text\n1:x\n")
+    [document] = open_source(path, delimiter=":")
+    assert document[:3] == ("1", "", "x")
+    tabbed = write("b.csv", "id\ttext,more\n1\tx\n")
+    assert [d.id for d in open_source(tabbed, delimiter="tab", columns=Columns(text="text,more"))]
+
+
+def test_headers_are_trimmed(write, read):
+    path = write("a.csv", "Publication Number , text\nUS1,x\n")
+    assert read(path, id="Publication Number")[0].id == "US1"
+
+
+@pytest.mark.parametrize("encoding", ["utf-8-sig", "utf-16", "utf-16-le", "cp1252"])
+def test_encodings_are_sniffed(write, read, compressed, encoding):
+    suffix, pack = compressed
+    rows = "id;text\n1;Flügel\n2;café à Noël\n"
+    found = read(write(f"a.csv{suffix}", pack(rows.encode(encoding))))
+    assert [d.text for d in found] == ["Flügel", "café à Noël"]
+
+
+def test_what_is_not_ascii_may_come_late(write, read):
+    plain = "id,text\n" + "".join(f"{i},plain words\n" for i in range(100_000))
+    for encoding in ("utf-8", "cp1252"):
+        found = read(write("a.csv", (plain + "x,déjà vu\n").encode(encoding)))
+        assert found[-1].text == "déjà vu"
+
+
+def test_an_encoding_that_is_named(write):
+    path = write("a.csv", "id,text\n1,Крыло\n".encode("cp1251"))
+    [document] = open_source(path, encoding="cp1251")
+    assert document.text == "Крыло"
+    with pytest.raises(SourceError, match=r"a.csv: not valid utf-16"):
+        list(open_source(path, encoding="utf-16"))

@@ -67,6 +67,11 @@ def test_any_cell_has_a_value(cell):
         (dt.datetime(2020, 1, 2, 3, 4), "2020-01-02T03:04:00"),
         (dt.time(3, 4), "03:04:00"),
         (dt.timedelta(minutes=1), 60.0),
+        (pd.Timestamp("2020-01-02 03:04:05.000006007"), "2020-01-02T03:04:05.000006007"),
+        (pd.Timestamp("2020-01-02", tz="Europe/Berlin"), "2020-01-02T00:00:00+01:00"),
+        (np.datetime64("2020-01-02T03:04:05.5", "ns"), "2020-01-02T03:04:05.500000"),
+        (np.datetime64("2020-01-02"), "2020-01-02T00:00:00"),
+        (np.array(["2020-01-02"], "datetime64[ns]"), ["2020-01-02T00:00:00"]),
         (np.int64(5), 5),
         (np.float32(0.5), 0.5),
         (np.bool_(True), True),
@@ -88,7 +93,17 @@ def test_stored_values(value, stored):
 
 @pytest.mark.parametrize(
     "value",
-    [None, math.nan, math.inf, b"bytes", pd.NaT, pd.NA, Decimal("NaN"), Decimal("sNaN")],
+    [
+        None,
+        math.nan,
+        math.inf,
+        b"bytes",
+        pd.NaT,
+        pd.NA,
+        np.datetime64("NaT"),
+        Decimal("NaN"),
+        Decimal("sNaN"),
+    ],
 )
 def test_values_left_out(value):
     assert clean({"f": value, "g": 1}, "p") == {"g": 1}

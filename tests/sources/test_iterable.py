@@ -38,7 +38,8 @@ def test_arrays_of_ids(read):
 @pytest.mark.parametrize(
     ("item", "reason"),
     [
-        ("text", "expected a Document or a mapping, received a str"),
+        (3, "expected a Document, a mapping or a text, received a int"),
+        (None, "expected a Document, a mapping or a text, received a NoneType"),
         (Document(""), "empty"),
         (Document(3.5), "neither text nor an integer"),
         (Document("a", text={"x": 1}), "holds a nested record"),

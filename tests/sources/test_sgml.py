@@ -141,8 +141,8 @@ def test_an_id_attribute_serves_where_there_is_no_number(write, read):
 @pytest.mark.parametrize(
     ("page", "reason"),
     [
-        (b"<DOC><TEXT>x</TEXT></DOC>", "no <DOCNO>.* --auto-id"),
-        (b"<DOC><DOCNO> </DOCNO></DOC>", "no <DOCNO>.* --auto-id"),
+        (b"<DOC><TEXT>x</TEXT></DOC>", "no <DOCNO>.*auto_id=True"),
+        (b"<DOC><DOCNO> </DOCNO></DOC>", "no <DOCNO>.*auto_id=True"),
         (b"<DOC><DOCNO>1</DOCNO>\xff</DOC>", "not valid UTF-8: byte 0xff"),
         (b"<DOC><DOCNO>1</DOCNO>", "<DOC> without </DOC> before the next"),
     ],

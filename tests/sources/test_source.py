@@ -22,6 +22,7 @@ def test_exported_names():
         "Columns",
         "OnBad",
         "Place",
+        "Skipped",
         "Source",
         "documents_of",
         "open_source",
@@ -54,9 +55,9 @@ def test_a_format_overrides_the_extension(write, read, format):
 
 
 def test_an_unknown_extension_or_format(write):
-    with pytest.raises(UsageError, match=r"cannot tell the format .* --format: jsonl, csv, tsv"):
+    with pytest.raises(UsageError, match=r"cannot tell the format .* format=: jsonl, json, csv"):
         open_source(write("a.doc", LINE))
-    with pytest.raises(UsageError, match=r"unknown format 'xml'; it is one of jsonl, csv"):
+    with pytest.raises(UsageError, match=r"unknown format 'xml'; it is one of jsonl, json"):
         open_source(write("a.doc", LINE), format="xml")
 
 

@@ -88,7 +88,7 @@ def test_graphs_have_names(folder):
 
 
 def test_no_graph(folder):
-    expected = f"{folder} has no term graph; make one with: likewise term-graph"
+    expected = f"{folder} has no term graph; make one with terms.make_graph()"
     with pytest.raises(UsageError, match=expected):
         open_counts(open_snapshot(folder))
     with pytest.raises(UsageError, match=expected):

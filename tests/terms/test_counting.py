@@ -9,9 +9,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy.sparse import csr_array, triu
 
-from likewise.collection import pack
+from likewise.collection import arrays
+from likewise.collection.arrays import Memory
 from likewise.collection.creating import create
-from likewise.collection.pack import Memory, Pack, Packer
+from likewise.collection.pack import Pack, Packer
 from likewise.collection.snapshot import open_snapshot
 from likewise.errors import UsageError
 from likewise.records import Document
@@ -128,7 +129,7 @@ def test_the_same_bits_with_any_memory_and_threads(n_nodes, monkeypatch, tmp_pat
             assert same_bits(again, once)
     if n_nodes == 5000:
         monkeypatch.setattr(counting, "MEMORY", 1)
-        monkeypatch.setattr(pack, "MOST_HELD", 1)  # the sum, too, goes to files
+        monkeypatch.setattr(arrays, "MOST_HELD", 1)  # the sum, too, goes to files
         twice = add(once, once, threads=2)
         assert np.array_equal(twice.pairs.counts, 2 * once.pairs.counts)
         assert same_bits(subtract(twice, once), once)

@@ -58,7 +58,7 @@ def test_the_graph_called_so_or_one_by_name(folder):
 
 
 def test_a_name_without_any_graph(folder):
-    with pytest.raises(UsageError, match="has no term graph; make one with: likewise term-graph"):
+    with pytest.raises(UsageError, match=r"has no term graph; make one with terms\.make_graph"):
         open_graph(open_snapshot(folder), "graph")
 
 

@@ -12,10 +12,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from likewise.collection.arrays import Memory
 from likewise.collection.build import Resources, content
 from likewise.collection.creating import build, create
 from likewise.collection.layout import DATA, WORK
-from likewise.collection.pack import Memory
 from likewise.collection.snapshot import open_snapshot
 from likewise.collection.writer import Writer
 from likewise.derived.keeping import keep_up

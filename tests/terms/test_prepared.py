@@ -3,9 +3,9 @@
 import numpy as np
 import pytest
 
+from likewise.collection.arrays import Memory
 from likewise.collection.build import Resources
 from likewise.collection.creating import build
-from likewise.collection.pack import Memory
 from likewise.collection.snapshot import open_snapshot
 from likewise.collection.writer import Writer
 from likewise.derived.keeping import keep_up

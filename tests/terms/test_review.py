@@ -13,8 +13,8 @@ import likewise.terms.nodes as nodes_module
 from likewise.collection.creating import build
 from likewise.engine.collection import Collection
 from likewise.errors import CollectionError, UsageError
-from likewise.expand.expander import Asked, Setting
-from likewise.expand.graph import Associated
+from likewise.expand.expansion import Feedback, WordSearch
+from likewise.expand.graph import GraphExpander
 from likewise.records import EMPTY, Document
 from likewise.retrieve.models import BM25
 from likewise.retrieve.words import retriever_of
@@ -131,16 +131,16 @@ def test_a_term_belongs_to_its_first_spelling(tmp_path):
 def test_a_long_query_takes_few_columns_at_a_time(collection, monkeypatch, cells, most):
     graph = collection.terms.graph()
     assert len(graph) == 13
-    setting = Setting(retriever_of(collection.snapshot, BM25()))
-    queries = [Asked(dict.fromkeys(text.replace(".", "").split(), 1.0), EMPTY) for text in TEXTS]
-    expected = Associated().grow(queries, setting)
+    search = WordSearch(retriever_of(collection.snapshot, BM25()))
+    queries = [Feedback(dict.fromkeys(text.replace(".", "").split(), 1.0), EMPTY) for text in TEXTS]
+    expected = GraphExpander().expand(queries, search)
     monkeypatch.setattr(expansion, "_CELLS", cells)
     counting = Counting(graph.kernel)
     monkeypatch.setitem(vars(graph), "kernel", counting)
-    found = Associated().grow(queries, setting)
+    found = GraphExpander().expand(queries, search)
     assert max(counting.widths) <= most
     for one, other in zip(found, expected, strict=True):
-        assert one.left == other.left
+        assert one.skipped_reason == other.skipped_reason
         assert dict(one.terms) == pytest.approx(dict(other.terms))
 
 

@@ -185,3 +185,56 @@ def test_filters_terms():
     assert not Analysis().filters_terms
     assert Analysis(min_df=2).filters_terms
     assert Analysis(max_count=5).filters_terms
+
+
+# Accents, exact forms, positions
+
+
+def test_words_are_found_with_and_without_accents():
+    analyzer = Analyzer(Analysis())
+    assert analyzer.terms("Velázquez") == analyzer.terms("velazquez") == ["velazquez"]
+    assert terms("Velázquez", fold=False) == ["velázquez"]
+    # By the rules of a language first, which know its accents.
+    assert terms("häuser", language="german") == terms("haus", language="german") == ["haus"]
+    assert terms("Ёлка", language="russian") == terms("елка", language="russian")
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("", []),
+        ("plain words", []),
+        ("The art of a café", ["the", "of", "a", "café"]),
+        ("C++ and c# or F#.", ["c", "c++", "and", "c", "c#", "or", "f", "f#"]),
+        ("the .NET (.Net) of www.net.", ["the", ".net", ".net", "of"]),
+        ("a+b x+++ y## #z g++: C#sharp", ["a", "b", "x", "y", "z", "g", "g++", "c"]),
+        ("é++ 9# x" + "y" * 20 + "++", ["é", "9"]),
+        ("東京 を", []),
+        ("w" * 65, []),
+    ],
+)
+def test_exact_forms(text, expected):
+    assert Analyzer(Analysis()).exact(text) == expected
+
+
+def test_exact_forms_follow_what_is_dropped():
+    assert Analyzer(Analysis(fold=False)).exact("the café") == ["the"]
+    assert Analyzer(Analysis(stop="none", min_length=1)).exact("the café a") == ["café"]
+    assert Analyzer(Analysis(numbers=False)).exact("in 1984") == ["in", "1984"]
+
+
+@given(st.text(max_size=60))
+def test_each_word_is_a_term_or_an_exact_form(text):
+    analyzer = Analyzer(Analysis(stemmer="none"))
+    found = set(analyzer.exact(text)) | set(analyzer.terms(text))
+    words = set(split_words(text.encode("utf-8", "replace").decode()))
+    assert {fold(word) for word in words if len(word) <= 64} <= {fold(word) for word in found}
+    # Marks are beside the terms: these are as they were.
+    assert analyzer.terms(text) == [term for term, _ in analyzer.placed(text)]
+
+
+def test_words_that_are_dropped_take_a_position():
+    analyzer = Analyzer(Analysis())
+    assert analyzer.placed("State of the art in C++") == [("state", 0), ("art", 3)]
+    assert analyzer.placed("ab中文字 das") == [("ab", 0), ("中文", 1), ("文字", 2), ("da", 3)]
+    assert analyzer.placed("… →") == []

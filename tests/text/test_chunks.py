@@ -151,3 +151,39 @@ def test_hash_all_equals_hashing_one_by_one():
             h = ((h ^ byte) * 0x100000001B3) & mask
         expected.append(h ^ (h >> 32))
     assert chunks._hash_all(*Strings.of(words)).tolist() == expected
+
+
+@given(st.lists(st.text("aZ9 .+#(é\n", max_size=40), max_size=5))
+def test_marks_leave_all_else_as_it_is(texts):
+    data = [text.encode() for text in texts]
+    plain, marked = cut(data), cut(data, marks=True)
+    assert plain.sentences.tolist() == marked.sentences.tolist()
+    words = marked.distinct.all()
+    numbers = [words[token] for token in marked.tokens.tolist()]
+    kept = [[w for w in numbers[a:b] if not re.search(rb"[+#.]", w)] for a, b in pairs(marked)]
+    assert kept == tokens(data)
+    for text, (a, b) in zip(texts, pairs(marked), strict=True):
+        found = [w.decode() for w in numbers[a:b] if re.search(rb"[+#.]", w)]
+        assert found == [match for match in marks_of(text.lower()) if match]
+
+
+def pairs(found):
+    return pairwise(found.token_bounds.tolist())
+
+
+def marks_of(text):
+    """Words with marks, by regular expressions; a chunk with other letters has none."""
+    after = r"(?<![a-z0-9é])([a-z][a-z0-9]{0,13})(\+\+(?!\+)|#(?![a-z0-9é#]))"
+    before = r"(?<![^ \n(])(\.[a-z]{2,15})(?![a-z0-9é])"
+    found = [(m.start(2), m[1] + m[2]) for m in re.finditer(after, text)]
+    found += [(m.start(), m[1]) for m in re.finditer(before, text)]
+    return [match for _, match in sorted(found)]
+
+
+@given(st.lists(st.tuples(ASCII, ASCII), max_size=6))
+def test_tokens_of_heads_are_those_of_the_heads_alone(pieces):
+    data = [f"{head}\n\n{text}".encode() for head, text in pieces]
+    heads = [len(head.encode()) for head, _ in pieces]
+    found = cut(data, heads=heads)
+    assert found.heads.tolist() == [len(text) for text in tokens([h.encode() for h, _ in pieces])]
+    assert cut(data).heads.tolist() == [0] * len(data)

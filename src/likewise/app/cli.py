@@ -13,7 +13,7 @@ from importlib import import_module
 from typing import TextIO
 
 from likewise import __version__, registry
-from likewise.app.options import Commands
+from likewise.app.options import Commands, Parser
 from likewise.errors import LikewiseError, UsageError
 
 _DESCRIPTION = """\
@@ -63,7 +63,7 @@ def whole_parser() -> argparse.ArgumentParser:
 
 def _top() -> tuple[argparse.ArgumentParser, Commands]:
     """Make a parser that has no commands yet, and what they are added to."""
-    top = argparse.ArgumentParser(
+    top = Parser(
         prog="likewise",
         description=_DESCRIPTION,
         epilog=_EPILOG,
@@ -139,6 +139,7 @@ def _silence() -> None:
     os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
-def _fail(error: object, code: int) -> int:
-    print(f"likewise: {error}", file=sys.stderr)
+def _fail(error: LikewiseError | str, code: int) -> int:
+    told = error if isinstance(error, str) else error.in_shell
+    print(f"likewise: {told}", file=sys.stderr)
     return code

@@ -1,4 +1,4 @@
-"""The page of a decomposed text: its topics, its own words, and where each word comes from."""
+"""The page of a decomposed text: its topics, its specific words, and where each word comes from."""
 
 from __future__ import annotations
 

@@ -61,7 +61,7 @@ def draw_figure(options: argparse.Namespace, draw: Callable[[Path], list[Path]])
     try:
         written = draw(options.plot or options.plot_default)
     except LikewiseError as error:
-        return Figure(f"no figure: {error}", error)
+        return Figure(f"no figure: {error.in_shell}", error)
     return Figure(f"the figure is in {' and '.join(map(str, written))}")
 
 

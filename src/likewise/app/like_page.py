@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from likewise.like.explain import RELATED, SPECIFIC, TOPICS, VECTORS
+from likewise.like.explain import OTHERS, RELATED, ROUNDING, SPECIFIC, TOPICS, VECTORS
 from likewise.records import Explanation, Mark, Part, Topic, WordShares
 from likewise.show.page import COLOURED_TOPICS, Marked, Stretch, render
 from likewise.show.text import one_line
@@ -19,9 +19,8 @@ if TYPE_CHECKING:
     from likewise.like.passages import TextWords
 
 _SHOWN_TOPICS = 5
-_SHOWN_WORDS = 12
-_SHOWN_TERMS = 8
 _LEAST_SHOWN = 0.005
+_ROUNDING = 1e-6
 # So much of a text is in sight at once, and so much of it is on the page.
 _IN_SIGHT = 900
 _MOST_TEXT = 40_000
@@ -211,7 +210,9 @@ class _Sheet:
             items.append(
                 _Item(style, name, _share(part.score, score), ", ".join(topic.words), size)
             )
-        return items + _others(parts[_SHOWN_TOPICS:], "other topic", score)
+        more = len(parts) - len(items)
+        name = f"{more} other topic{'s' * (more != 1)}"
+        return items + _others(parts[_SHOWN_TOPICS:], name, score)
 
     def _whole(self, text: str, shares: WordShares) -> list[Marked]:
         """Colour a text."""
@@ -284,32 +285,33 @@ def _groups(explanation: Explanation) -> list[Part]:
 
 def _related(parts: Sequence[Part], score: float) -> list[_Item]:
     items = []
-    for part in parts[:_SHOWN_TERMS]:
+    rest = [part for part in parts if part.kind == "rest" and part.name in (OTHERS, ROUNDING)]
+    for part in parts:
+        if part in rest:
+            continue
         word = part.kind == "word"
         style = "against" if part.score < 0 else _RELATED_STYLE if word else "t"
         behind = ", ".join(inner.name for inner in part.parts if inner.kind == "word")
         share = _share(part.score, score)
         items.append(_Item(style, part.name, share, f"with {behind}" if behind else ""))
-    return items + _others(parts[_SHOWN_TERMS:], "other word", score)
+    return items + _others(rest, OTHERS, score)
 
 
 def _specific(parts: Sequence[Part], score: float) -> list[_Item]:
     # Words come by magnitude: after the first that is next to nothing there are only such.
-    large = [abs(part.score) >= _LEAST_SHOWN * score for part in parts]
-    n = min(max(sum(large), 1), _SHOWN_WORDS)
+    large = [part.kind == "word" and abs(part.score) >= _LEAST_SHOWN * score for part in parts]
+    n = max(sum(large), 1)
     items = [
         _Item("own" if part.score > 0 else "against", part.name, _share(part.score, score))
         for part in parts[:n]
     ]
-    return items + _others(parts[n:], "more", score)
+    return items + _others(parts[n:], OTHERS, score)
 
 
-def _others(parts: Sequence[Part], what: str, score: float) -> list[_Item]:
-    """Sum up the parts that are not shown."""
-    if not parts:
-        return []
-    named = f"{len(parts)} {what}{'s' * (len(parts) != 1 and what != 'more')}"
-    return [_Item("", named, _share(sum(part.score for part in parts), score))]
+def _others(parts: Sequence[Part], name: str, score: float) -> list[_Item]:
+    """Sum up the parts that are not shown, unless they are rounding."""
+    total = sum(part.score for part in parts)
+    return [_Item("", name, _share(total, score))] if abs(total) > _ROUNDING else []
 
 
 def _share(part: float, score: float) -> str:

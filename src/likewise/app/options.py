@@ -19,12 +19,43 @@ Run = Callable[[argparse.Namespace], None]
 _UNITS = {"": 1, "K": 1 << 10, "M": 1 << 20, "G": 1 << 30, "T": 1 << 40}
 
 
-def command(
-    commands: Commands, name: str, run: Run, *, manual: str, summary: str = ""
-) -> argparse.ArgumentParser:
+class Parser(argparse.ArgumentParser):
+    """A parser of options, and of words among them: `words` is the argument that takes these.
+
+    Where there is one, it also takes words that begin with - and are no option, and words that come
+    after options. Long options are written with two dashes, so a slip in one is still told.
+    """
+
+    words = ""
+
+    def parse_known_args(self, args: Any = None, namespace: Any = None) -> Any:
+        """Parse what is known; give the rest as well."""
+        if not self.words:
+            return super().parse_known_args(args, namespace)
+        given = [*(sys.argv[1:] if args is None else args)]
+        n = given.index("--") if "--" in given else len(given)
+        # What begins with a space is no option, and a word of a query with one is the same word.
+        given[:n] = [f" {one}" if self._is_word(one) else one for one in given[:n]]
+        found, rest = super().parse_known_args(given, namespace)
+        getattr(found, self.words, []).extend(one for one in rest if not one.startswith("-"))
+        return found, [one for one in rest if one.startswith("-")]
+
+    def _is_word(self, text: str) -> bool:
+        if not re.match(r"-[^-]", text):
+            return False
+        if f"-{text.partition('=')[0]}" in self._option_string_actions:
+            self.error(
+                f"{text} is no option: did you mean -{text}? To leave out documents with that "
+                f"word, put the whole query in quotes, with {text} in it"
+            )
+        short = [one for one in self._option_string_actions if re.fullmatch("-[^-]", one)]
+        return not any(re.fullmatch(rf"{one}([\d=].*)?", text) for one in short)
+
+
+def command(commands: Commands, name: str, run: Run, *, manual: str, summary: str = "") -> Parser:
     """Add a command: what runs it, its manual, and its summary if the table has none."""
     summary = summary or registry.COMMANDS[name][1]
-    made: argparse.ArgumentParser = commands.add_parser(
+    made: Parser = commands.add_parser(
         name,
         help=summary,
         description=f"{summary[0].upper()}{summary[1:]}.",

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from array import array
-from collections.abc import Iterable
-from typing import TYPE_CHECKING, NamedTuple
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -12,6 +13,7 @@ from likewise.collection.build import PreparedBatch, Resources, SegmentBuilder, 
 from likewise.collection.deleted import mark_deleted
 from likewise.collection.job import Job
 from likewise.collection.manifest import SegmentEntry
+from likewise.collection.schema import FieldNote, merge_types, read_types
 from likewise.collection.segment import Segment
 from likewise.collection.snapshot import Snapshot
 from likewise.collection.words import EXACT, FIELDS
@@ -26,12 +28,20 @@ if TYPE_CHECKING:
     from likewise.collection.deciding import Deciding
 
 
-class Added(NamedTuple):
-    """What an addition did, and how the language of a new collection was decided."""
+@dataclass(frozen=True)
+class Added:
+    """What an addition did; `fields` is what there is to say of those of its documents.
+
+    `new_fields` are those whose type was not known before, `languages` how the language of a new
+    collection was decided, `skipped` counts by reason what its sources left out.
+    """
 
     n_docs: int
     n_replaced: int
-    languages: Deciding | None = None
+    fields: tuple[FieldNote, ...] = field(default=(), compare=False)
+    new_fields: frozenset[str] = field(default=frozenset(), compare=False)
+    languages: Deciding | None = field(default=None, compare=False)
+    skipped: Mapping[str, int] = field(default_factory=dict, compare=False)
 
 
 def mark_all_deleted(snapshot: Snapshot, docs: Ints, job: Job) -> list[SegmentEntry]:
@@ -52,14 +62,22 @@ class Addition:
     """
 
     def __init__(
-        self, snapshot: Snapshot, job: Job, *, replace: bool, resources: Resources
+        self,
+        snapshot: Snapshot,
+        job: Job,
+        *,
+        replace: bool,
+        resources: Resources,
+        types: Mapping[str, str] | None = None,
     ) -> None:
+        self.types = merge_types(snapshot.schema, read_types(types or {}), snapshot.folder)
         self.n_docs = 0
         self.n_replaced = 0
         self._snapshot = snapshot
         self._job = job
         self._replace = replace
         self._resources = resources
+        self._notes: dict[str, FieldNote] = {}
         self._sealed: list[Segment] = []
         self._replaced: list[int] = []
         self._builder: SegmentBuilder | None = None
@@ -75,7 +93,12 @@ class Addition:
     @property
     def added(self) -> Added:
         """What it has done so far."""
-        return Added(self.n_docs, self.n_replaced)
+        return Added(
+            self.n_docs,
+            self.n_replaced,
+            tuple(self._notes.values()),
+            frozenset(self._notes.keys() - self._snapshot.schema.keys()),
+        )
 
     def run(self, documents: Iterable[Document]) -> tuple[SegmentEntry, ...]:
         """Add documents; give the segments of the collection with them."""
@@ -98,6 +121,7 @@ class Addition:
                 first_term=self._lexicon.first,
                 fields=self._fields,
                 positions=self._snapshot.analysis.positions,
+                types=self.types,
             )
             self._ids = StringTable()
             self._doc_of_id = array("I")
@@ -128,6 +152,10 @@ class Addition:
         segment = Segment(entry, self._job.path.joinpath)
         segment.live[self._builder.dead] = False
         self._sealed.append(segment)
+        self.types = dict(self._builder.types)
+        for note in self._builder.notes:
+            before = self._notes.get(note.name)
+            self._notes[note.name] = before.joined(note) if before else note
         self._builder = None
 
     def _find_terms(self, terms: Strings) -> Ints:

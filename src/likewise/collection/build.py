@@ -29,6 +29,7 @@ from likewise.collection.job import Job
 from likewise.collection.languages import LanguagesWriter
 from likewise.collection.manifest import SegmentEntry
 from likewise.collection.positions import PositionsWriter
+from likewise.collection.schema import FieldNote, Types
 from likewise.collection.words import EXACT, FIELDS, MAIN, TITLE, WordsWriter
 from likewise.compiled import Bytes, Ints, Offsets
 from likewise.errors import UsageError
@@ -178,18 +179,25 @@ def cut_documents(
 class SegmentBuilder:
     """Writes one segment: a file of documents, a pack of arrays, and one of positions if asked.
 
-    `fields` are the fields of words beside the main one.
+    `fields` are the fields of words beside the main one, `types` those of metadata.
     """
 
     def __init__(
-        self, job: Job, *, first_term: int, fields: Sequence[str] = FIELDS, positions: bool = True
+        self,
+        job: Job,
+        *,
+        first_term: int,
+        fields: Sequence[str] = FIELDS,
+        positions: bool = True,
+        types: Types | None = None,
     ) -> None:
         self.id = new_id()
         self.n_docs = 0
         self.dead: list[int] = []
         self._first_term = first_term
-        self._fields = FieldsWriter()
+        self._fields = FieldsWriter(types)
         self._languages = LanguagesWriter()
+        self.notes: list[FieldNote] = []
         self._opened = ExitStack()
         try:
             path = job.path / f"documents-{self.id}.jsonl.zst"
@@ -210,6 +218,16 @@ class SegmentBuilder:
     def _begin(self, part: Part) -> Part:
         self._opened.callback(part.abandon)
         return part
+
+    @property
+    def types(self) -> Types:
+        """The types of fields that are known, once it is sealed those of all."""
+        return self._fields.types
+
+    @property
+    def field_names(self) -> set[str]:
+        """The fields that any document has."""
+        return self._fields.names
 
     @property
     def n_bytes(self) -> int:
@@ -294,7 +312,7 @@ class SegmentBuilder:
         out.put("terms", terms.arena)
         out.put("terms.offsets", terms.offsets)
         out.put("terms.slots", make_slots(terms, live=np.diff(terms.offsets) > 0))
-        self._fields.write(out)
+        self.notes = self._fields.write(out)
         self._languages.write(out, self.n_docs)
         out.note(words=[field for field in self._words if field != MAIN])
         for words in self._words.values():

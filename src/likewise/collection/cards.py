@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from functools import lru_cache, partial
+from itertools import pairwise
 from typing import Any, NamedTuple
 
 import numpy as np
 import orjson
 import zstandard
 
+from likewise.collection.arrays import Output
 from likewise.collection.documents import decompress, write_json
 from likewise.collection.files import REMEDY
-from likewise.collection.pack import Output
 from likewise.compiled import Bytes, Offsets
 from likewise.errors import DamagedError
 from likewise.records import Document
@@ -107,7 +108,21 @@ class Cards:
     def __init__(self, cards: Bytes, offsets: Offsets, n_docs: int, name: str) -> None:
         # A function of the arrays, not of this: else the two would keep each other in memory.
         self._frame = lru_cache(_CACHED_FRAMES)(partial(_read_frame, cards, offsets, n_docs))
-        self._name = name
+        self._cards, self._offsets, self._name = cards, offsets, name
+
+    def titles(self, part: str = "") -> Iterator[tuple[int, str]]:
+        """Give documents with their titles; those may be left out that have no such part in it."""
+        # As it stands in JSON, where letters of other alphabets have more than one case.
+        key = part.lower().encode() if part.isascii() and part.isprintable() else b""
+        key = b"" if b'"' in key or b"\\" in key else key
+        try:
+            for i, (first, last) in enumerate(pairwise(self._offsets.tolist())):
+                data = decompress(self._cards[first:last])
+                if key in data.lower():
+                    for doc, card in enumerate(orjson.loads(data), i * AT_ONCE):
+                        yield doc, card[0]
+        except (zstandard.ZstdError, MemoryError, ValueError, TypeError) as error:
+            raise self._damaged(error) from None
 
     def take(self, docs: Sequence[int]) -> list[Card]:
         """Give the cards of documents."""
@@ -117,8 +132,10 @@ class Cards:
                 for doc in docs
             ]
         except (zstandard.ZstdError, MemoryError, ValueError, TypeError) as error:
-            reason = str(error) or "not readable"
-            raise DamagedError(f"{self._name}: cards: {reason}; {REMEDY}") from None
+            raise self._damaged(error) from None
+
+    def _damaged(self, error: Exception) -> DamagedError:
+        return DamagedError(f"{self._name}: cards: {str(error) or 'not readable'}; {REMEDY}")
 
 
 def _read_frame(cards: Bytes, offsets: Offsets, n_docs: int, i: int) -> list[bytes]:

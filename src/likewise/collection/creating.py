@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 import shutil
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from contextlib import suppress
 from dataclasses import replace as changed
 from pathlib import Path
@@ -31,7 +31,7 @@ from likewise.collection.layout import (
 from likewise.collection.locks import WriteLock
 from likewise.collection.manifest import Manifest, read_pointer
 from likewise.collection.snapshot import Snapshot
-from likewise.errors import DamagedError, LikewiseError, NotACollection, UsageError
+from likewise.errors import DamagedError, LikewiseError, NotACollection, Remedy, UsageError
 from likewise.records import Document
 from likewise.text.analysis import Analysis
 from likewise.text.languages import AUTO, MIXED
@@ -56,8 +56,9 @@ def build(
     overwrite: bool = False,
     replace: bool = False,
     resources: Resources = Resources(),
+    types: Mapping[str, str] | None = None,
 ) -> Added:
-    """Make a collection of documents, all or none.
+    """Make a collection of documents, all or none; `types` says what type some fields have.
 
     A collection that already holds documents is an error; with `overwrite` the new one takes its
     place when it is complete, whether the old one is damaged or of format 1.
@@ -76,8 +77,8 @@ def build(
                 if deciding is not None:
                     documents, analysis = deciding.documents, deciding.analysis(analysis)
                 base = Snapshot(folder, Manifest(analysis, generation, new_id()))
-                added = _fill(base, documents, replace=replace, resources=resources)
-                return added._replace(languages=deciding)
+                added = _fill(base, documents, replace=replace, resources=resources, types=types)
+                return changed(added, languages=deciding)
             finally:
                 lock.release()
     except BaseException:
@@ -135,8 +136,12 @@ def _generation_before(folder: Path, *, overwrite: bool) -> int:
         lease.release()
         if any(entry.n_live for entry in manifest.segments):
             raise UsageError(
-                f"{folder} already holds documents; add to it with: likewise add {folder} "
-                "SOURCE, or start anew with --overwrite"
+                f"{folder} already holds documents",
+                remedy=Remedy(
+                    f"add to it with likewise.open({str(folder)!r}).add(source), or start anew "
+                    "with overwrite=True",
+                    f"add to it with: likewise add {folder} SOURCE, or start anew with --overwrite",
+                ),
             )
         return manifest.generation
     try:
@@ -151,17 +156,23 @@ def _generation_before(folder: Path, *, overwrite: bool) -> int:
 
 
 def _fill(
-    base: Snapshot, documents: Iterable[Document], *, replace: bool, resources: Resources
+    base: Snapshot,
+    documents: Iterable[Document],
+    *,
+    replace: bool,
+    resources: Resources,
+    types: Mapping[str, str] | None,
 ) -> Added:
     """Put documents in the place of what a folder holds, which stays whole until the commit."""
     folder = base.folder
     _make_folders(folder)
     with Job(folder) as job:
-        addition = Addition(base, job, replace=replace, resources=resources)
+        addition = Addition(base, job, replace=replace, resources=resources, types=types)
         segments = addition.run(documents)
         if is_old(folder):
             note_replaced(folder, keep=False)
-        manifest = commit(folder, changed(base.manifest, segments=segments), job.path)
+        manifest = changed(base.manifest, segments=segments, fields=addition.types)
+        manifest = commit(folder, manifest, job.path)
     sweep(folder, manifest)
     return addition.added
 

@@ -6,10 +6,10 @@ from dataclasses import replace as changed
 
 import numpy as np
 
+from likewise.collection.arrays import PrefixedOutput
 from likewise.collection.generations import new_id
 from likewise.collection.job import Job
 from likewise.collection.manifest import Deleted, SegmentEntry
-from likewise.collection.pack import PrefixedOutput
 from likewise.collection.segment import Segment
 from likewise.collection.words import sum_terms
 from likewise.compiled import Ints

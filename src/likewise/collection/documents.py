@@ -33,6 +33,7 @@ _BLOCK_BYTES = 1 << 16
 _CACHED_BLOCKS = 64
 _MOST_OPEN = 8
 _DEEPEST = 100
+_NEWLINE = ord("\n")
 # Dates and objects are refused here, so that `plain` alone says what they become.
 _JSON = orjson.OPT_PASSTHROUGH_DATETIME | orjson.OPT_PASSTHROUGH_DATACLASS
 
@@ -251,7 +252,8 @@ def _lines(frame: bytes, n_docs: int, path: Path) -> bytes:
         # A damaged header may ask for any amount of memory.
         reason = str(error) or "a block is not readable"
         raise DamagedError(f"{path}: {reason}; {REMEDY}") from None
-    n_lines = data.count(b"\n")
+    # Of bytes, `count` takes half as long as to decompress them.
+    n_lines = int(np.count_nonzero(np.frombuffer(data, np.uint8) == _NEWLINE))
     if n_lines != n_docs:
         raise DamagedError(f"{path}: {n_lines} documents in a block of {n_docs}; {REMEDY}")
     return data

@@ -1,75 +1,54 @@
 """Which documents have this metadata?
 
-For each field the distinct values, ascending, each with its documents: numbers and texts apart.
-True and false are the numbers 1 and 0; a list gives one value for each member. A text of more
-than 256 characters and a list of more than 64 numbers, which is a vector rather than metadata, are
-kept with the document but cannot be asked for here.
+For each field the distinct values, ascending, each with its documents: by the field's type numbers
+(true and false are 1 and 0) or dates, and as texts what does not fit. A list gives one value for
+each member. A text of more than 256 characters and a list of more than 64 numbers, which is a
+vector rather than metadata, are kept with the document; here it is only known that they are there.
 """
 
 from __future__ import annotations
 
-from array import array
+from bisect import bisect_right
 from collections.abc import Mapping, Sequence
 from functools import cached_property
 from typing import Any
 
 import numpy as np
 
+from likewise.collection.arrays import Arrays, Output
 from likewise.collection.documents import plain
-from likewise.collection.pack import Arrays, Output
+from likewise.collection.field_values import Column
+from likewise.collection.schema import FieldNote, FieldType, Types
 from likewise.compiled import Bools, Doubles, Ints
 from likewise.text.table import Strings
 
-LONGEST_VALUE = 256
-MOST_NUMBERS = 64
 _DIRECTORY = "fields"
-
-
-class _Column:
-    def __init__(self) -> None:
-        self.number_docs = array("I")
-        self.numbers = array("d")
-        self.text_docs = array("I")
-        self.texts = array("I")
-        self.codes: dict[str, int] = {}
-        self._code_bytes = 0
-
-    @property
-    def n_bytes(self) -> int:
-        return self._code_bytes + 8 * len(self.texts) + 12 * len(self.numbers)
-
-    def add(self, doc: int, value: Any) -> None:
-        if isinstance(value, str):
-            self.add_text(doc, value)
-        elif isinstance(value, int | float):
-            self.numbers.append(value)
-            self.number_docs.append(doc)
-        elif isinstance(value, list) and not is_vector(value):
-            for member in value:
-                if isinstance(member, str | int | float):
-                    self.add(doc, member)
-
-    def add_text(self, doc: int, value: str) -> None:
-        if len(value) > LONGEST_VALUE:
-            return
-        code = self.codes.get(value, -1)
-        if code < 0:
-            code = self.codes[value] = len(self.codes)
-            self._code_bytes += 100 + len(value)
-        self.text_docs.append(doc)
-        self.texts.append(code)
-
-
-def is_vector(values: list[Any]) -> bool:
-    """Tell whether a list is so many numbers that it is no metadata."""
-    return len(values) > MOST_NUMBERS and all(isinstance(v, int | float) for v in values)
+# Apart from the directory, which earlier versions read.
+_DATES = "fields.dates"
+_UNSEEN = "fields.unseen"
+_ARRAYS = {
+    "numbers": np.float64,
+    "number-docs": np.uint32,
+    "texts": np.uint8,
+    "text-offsets": np.uint32,
+    "text-starts": np.uint32,
+    "text-docs": np.uint32,
+}
+# Only where there are any.
+_OPTIONAL = {"dates": np.int64, "date-docs": np.uint32, "unseen-docs": np.uint32}
 
 
 class FieldsWriter:
-    """Gathers the metadata of a segment."""
+    """Gathers the metadata of a segment; `types` are those that fields are known to have."""
 
-    def __init__(self) -> None:
-        self._columns: dict[str, _Column] = {}
+    def __init__(self, types: Types | None = None) -> None:
+        self.types: dict[str, FieldType] = dict(types or {})
+        self._columns: dict[str, Column] = {}
+
+    @property
+    def names(self) -> set[str]:
+        """The fields that any document has."""
+        return set(self._columns)
 
     @property
     def n_bytes(self) -> int:
@@ -83,7 +62,7 @@ class FieldsWriter:
             for name, value in fields.items():
                 column = columns.get(name)
                 if column is None:
-                    column = columns.setdefault(plain(str(name)), _Column())
+                    column = columns.setdefault(plain(str(name)), Column())
                 kind = type(value)
                 if kind is str and value.isascii():
                     column.add_text(doc, value)
@@ -94,48 +73,81 @@ class FieldsWriter:
                     # As it will be stored, so that a merge, which reads it back, finds the same.
                     column.add(doc, plain(value))
 
-    def write(self, out: Output) -> None:
-        """Write all columns, one after the other, with a directory of where each stands."""
-        directory: dict[str, list[int]] = {}
-        numbers: list[Doubles] = []
-        number_docs: list[Ints] = []
-        texts: list[bytes] = []
-        text_starts: list[Ints] = []
-        text_docs: list[Ints] = []
-        n_numbers = n_texts = n_text_docs = 0
+    def write(self, out: Output) -> list[FieldNote]:
+        """Write all columns, one after the other, with a directory of where each stands.
+
+        Types that are not known are decided by the values, and known from then on.
+        """
+        laid, notes = _Laid(), []
         for name, column in sorted(self._columns.items()):
-            values = np.array(column.numbers, np.float64)
-            docs = np.array(column.number_docs, np.int64)
-            order = np.lexsort((docs, values))
-            numbers.append(values[order])
-            number_docs.append(docs[order])
-            ranked = sorted(
-                (text.encode("utf-8", "replace"), code) for text, code in column.codes.items()
-            )
-            rank_of = np.empty(len(ranked), np.int64)
-            rank_of[[code for _, code in ranked]] = np.arange(len(ranked))
-            ranks = rank_of[np.array(column.texts, np.int64)]
-            docs = np.array(column.text_docs, np.int64)
-            order = np.lexsort((docs, ranks))
-            texts.extend(text for text, _ in ranked)
-            text_starts.append(n_text_docs + np.searchsorted(ranks[order], np.arange(len(ranked))))
-            text_docs.append(docs[order])
-            spans = [n_numbers, n_numbers + len(values), n_texts, n_texts + len(ranked)]
-            directory[name] = spans
-            n_numbers, n_texts, n_text_docs = spans[1], spans[3], n_text_docs + len(docs)
-        out.note(**{_DIRECTORY: directory})
-        out.put("fields.numbers", _joined(numbers, np.float64))
-        out.put("fields.number-docs", _joined(number_docs, np.uint32))
-        laid = Strings.of(texts)
-        out.put("fields.texts", laid.arena)
-        out.put("fields.text-offsets", laid.offsets)
-        starts = _joined([*text_starts, np.array([n_text_docs])], np.uint32)
-        out.put("fields.text-starts", starts)
-        out.put("fields.text-docs", _joined(text_docs, np.uint32))
+            kind, ambiguous = self.types.get(name), ""
+            if kind is None:
+                kind, ambiguous = column.decide()
+            typed = column.read_as(kind or FieldType.TEXT)
+            if kind is not None:
+                self.types[name] = kind
+                misfits = (0, "") if kind is FieldType.TEXT else typed.misfits()
+                notes.append(FieldNote(name, kind, *misfits, ambiguous))
+            order = np.lexsort((typed.docs, typed.values))
+            values, docs = typed.values[order], typed.docs[order]
+            is_date = kind is not None and kind.is_date
+            laid.put_values(name, values, docs, is_date=is_date)
+            laid.put_texts(name, *typed.ranked())
+            laid.put_unseen(name, np.array(column.unseen_docs, np.int64))
+        laid.write(out)
+        return notes
 
 
-def _joined(pieces: Sequence[Any], dtype: Any) -> Any:
-    return np.concatenate([np.empty(0, dtype), *pieces]).astype(dtype)
+class _Laid:
+    """Columns laid end to end, and where each stands."""
+
+    def __init__(self) -> None:
+        self._pieces: dict[str, list[Any]] = {name: [] for name in _ARRAYS | _OPTIONAL}
+        self._sizes = dict.fromkeys(_ARRAYS | _OPTIONAL, 0)
+        self._texts: list[bytes] = []
+        self._directory: dict[str, list[int]] = {}
+        self._dates: dict[str, list[int]] = {}
+        self._unseen: dict[str, list[int]] = {}
+
+    def put_values(self, name: str, values: Any, docs: Ints, *, is_date: bool) -> None:
+        """Append numbers or dates with their documents."""
+        kind = "date" if is_date else "number"
+        span = self._append(f"{kind}-docs", docs)
+        self._append(f"{kind}s", values)
+        if is_date:
+            self._dates[name] = span
+        at = self._sizes["numbers"]
+        self._directory[name] = [at, at] if is_date else span
+
+    def put_texts(self, name: str, texts: list[bytes], starts: Ints, docs: Ints) -> None:
+        """Append texts with their documents."""
+        self._append("text-starts", self._sizes["text-docs"] + starts)
+        self._append("text-docs", docs)
+        self._directory[name] += [len(self._texts), len(self._texts) + len(texts)]
+        self._texts += texts
+
+    def put_unseen(self, name: str, docs: Ints) -> None:
+        """Append documents whose values cannot be asked for."""
+        if len(docs):
+            self._unseen[name] = self._append("unseen-docs", docs)
+
+    def write(self, out: Output) -> None:
+        """Put everything."""
+        self._append("text-starts", np.array([self._sizes["text-docs"]]))
+        out.note(**{_DIRECTORY: self._directory, _DATES: self._dates, _UNSEEN: self._unseen})
+        laid = Strings.of(self._texts)
+        self._append("texts", laid.arena)
+        self._append("text-offsets", laid.offsets)
+        for name, dtype in (_ARRAYS | _OPTIONAL).items():
+            if name in _ARRAYS or self._sizes[name]:
+                joined = np.concatenate([np.empty(0, dtype), *self._pieces[name]])
+                out.put(f"fields.{name}", joined.astype(dtype))
+
+    def _append(self, name: str, values: Any) -> list[int]:
+        self._pieces[name].append(values)
+        first = self._sizes[name]
+        self._sizes[name] += len(values)
+        return [first, self._sizes[name]]
 
 
 class Fields:
@@ -144,11 +156,11 @@ class Fields:
     def __init__(self, arrays: Arrays, n_docs: int) -> None:
         self._n_docs = n_docs
         self._directory: dict[str, list[int]] = arrays.meta[_DIRECTORY]
+        # A segment of a version that knew no types has none of these.
+        self._is_typed = _DATES in arrays.meta
+        self._dates: dict[str, list[int]] = arrays.meta.get(_DATES, {})
+        self._unseen: dict[str, list[int]] = arrays.meta.get(_UNSEEN, {})
         self._arrays = arrays
-
-    @cached_property
-    def _numbers(self) -> Doubles:
-        return self._arrays["fields.numbers"]
 
     @cached_property
     def _texts(self) -> Strings:
@@ -159,65 +171,145 @@ class Fields:
         """The fields that any document has."""
         return list(self._directory)
 
+    @cached_property
+    def inferred_types(self) -> dict[str, FieldType]:
+        """What types fields have where the segment was written without any."""
+        return {} if self._is_typed else {name: self._infer(name) for name in self._directory}
+
+    def _infer(self, name: str) -> FieldType:
+        values, _ = self.numbers(name)
+        _, docs = self.texts(name)
+        if len(values) < 9 * len(docs) or not len(values):
+            return FieldType.TEXT
+        return FieldType.BOOLEAN if np.isin(values, (0, 1)).all() else FieldType.NUMBER
+
+    # Values, ascending, and the document of each
+
+    def numbers(self, field: str) -> tuple[Doubles, Ints]:
+        """Give the numbers of a field with their documents."""
+        first, last = self._span(field)[:2]
+        return self._slices("number", first, last)
+
+    def dates(self, field: str) -> tuple[Ints, Ints]:
+        """Give the dates of a field, in microseconds since 1970, with their documents."""
+        return self._slices("date", *self._dates.get(field, (0, 0)))
+
+    def texts(self, field: str) -> tuple[Strings, Ints]:
+        """Give the distinct texts of a field, and the documents of all of them."""
+        first, last = self._span(field)[2:]
+        if first == last:
+            return Strings.of([]), np.empty(0, np.uint32)
+        arena, offsets = self._texts
+        return Strings(arena, offsets[first : last + 1]), self._docs_of_texts(first, last)
+
+    def common_text(self, field: str, live: Bools) -> tuple[int, str]:
+        """Give the text of a field that most of these documents have: how many, and which."""
+        first, last = self._span(field)[2:]
+        if first == last:
+            return 0, ""
+        starts = self._arrays["fields.text-starts"][first : last + 1].astype(np.int64)
+        here = live[self._docs_of_texts(first, last)]
+        counts = np.add.reduceat(here.astype(np.int64), starts[:-1] - starts[0])
+        best = int(np.argmax(counts))
+        return int(counts[best]), self._texts.at(first + best).decode() if counts[best] else ""
+
+    def unseen(self, field: str) -> Ints:
+        """Give the documents with values of a field that cannot be asked for."""
+        first, last = self._unseen.get(field, (0, 0))
+        return self._arrays["fields.unseen-docs"][first:last] if last else np.empty(0, np.uint32)
+
+    # Masks of documents
+
     def present(self, field: str) -> Bools:
         """Mark the documents that have the field."""
-        return self.between(field, -np.inf, np.inf) | self._texts_between(field, b"", None)
+        mask = np.zeros(self._n_docs, np.bool_)
+        for _, docs in (self.numbers(field), self.dates(field), self.texts(field)):
+            mask[docs] = True
+        mask[self.unseen(field)] = True
+        return mask
 
-    def equal(self, field: str, value: str) -> Bools:
-        """Mark the documents with this value, as a text or (where it reads as one) a number."""
-        key = value.encode("utf-8", "replace")
-        mask = self._texts_between(field, key, key)
-        number = as_number(value)
-        return mask if number is None else mask | self.between(field, number, number)
-
-    def between(
+    def with_number(
         self, field: str, low: float, high: float, *, closed: tuple[bool, bool] = (True, True)
     ) -> Bools:
         """Mark the documents with a number from `low` to `high`."""
-        mask = np.zeros(self._n_docs, np.bool_)
-        first, last = self._directory.get(field, (0, 0, 0, 0))[:2]
-        values = self._numbers[first:last]
+        values, docs = self.numbers(field)
         a = int(np.searchsorted(values, low, "left" if closed[0] else "right"))
         b = int(np.searchsorted(values, high, "right" if closed[1] else "left"))
-        mask[self._arrays["fields.number-docs"][first + a : first + max(a, b)]] = True
-        return mask
+        return self._mask(docs[a : max(a, b)])
 
-    def texts_from(self, field: str, operator: str, value: str) -> Bools:
-        """Mark the documents with a text before or after a value, in the order of code points."""
-        key = value.encode("utf-8", "replace")
-        if operator in (">", ">="):
-            return self._texts_between(field, key, None, closed=operator == ">=")
-        return self._texts_between(field, None, key, closed=operator == "<=")
+    def with_date(self, field: str, start: int | None, stop: int | None) -> Bools:
+        """Mark the documents with a date from `start` on and before `stop`."""
+        values, docs = self.dates(field)
+        a = 0 if start is None else int(np.searchsorted(values, start))
+        b = len(values) if stop is None else int(np.searchsorted(values, stop))
+        return self._mask(docs[a : max(a, b)])
 
-    def _texts_between(
-        self, field: str, low: bytes | None, high: bytes | None, *, closed: bool = True
-    ) -> Bools:
+    def with_text(self, field: str, text: str, *, prefix: bool = False) -> Bools:
+        """Mark the documents with this text, or with one that begins so."""
+        key = text.encode("utf-8", "replace")
+        first, last = self._span(field)[2:]
+        a = self._rank(first, last, key)
+        # No text has a byte as large as the one, or ends before the other.
+        b = self._rank(a, last, key + (b"\xff" if prefix else b"\0"))
+        return self._mask(self._docs_of_texts(a, b) if a < b else [])
+
+    def with_part(self, field: str, part: str) -> Bools:
+        """Mark the documents with a text that has this in it, whatever the case of letters."""
+        first, last = self._span(field)[2:]
         mask = np.zeros(self._n_docs, np.bool_)
-        first, last = self._directory.get(field, (0, 0, 0, 0))[2:]
-        a = first if low is None else self._rank(first, last, low, after=not closed)
-        b = last if high is None else self._rank(first, last, high, after=closed)
-        if a < b:
+        if first < last:
             starts = self._arrays["fields.text-starts"]
-            mask[self._arrays["fields.text-docs"][int(starts[a]) : int(starts[b])]] = True
+            docs = self._arrays["fields.text-docs"]
+            for i in containing(self.texts(field)[0], part):
+                mask[docs[int(starts[first + i]) : int(starts[first + i + 1])]] = True
         return mask
 
-    def _rank(self, first: int, last: int, key: bytes, *, after: bool) -> int:
+    def _span(self, field: str) -> Sequence[int]:
+        return self._directory.get(field, (0, 0, 0, 0))
+
+    def _slices(self, kind: str, first: int, last: int) -> tuple[Any, Ints]:
+        if first == last:
+            return np.empty(0), np.empty(0, np.uint32)
+        arrays = self._arrays
+        return arrays[f"fields.{kind}s"][first:last], arrays[f"fields.{kind}-docs"][first:last]
+
+    def _docs_of_texts(self, first: int, last: int) -> Ints:
+        starts = self._arrays["fields.text-starts"]
+        return self._arrays["fields.text-docs"][int(starts[first]) : int(starts[last])]
+
+    def _mask(self, docs: Any) -> Bools:
+        mask = np.zeros(self._n_docs, np.bool_)
+        mask[docs] = True
+        return mask
+
+    def _rank(self, first: int, last: int, key: bytes) -> int:
+        """Give the first text from `key` on."""
         while first < last:
             middle = (first + last) // 2
-            text = self._texts.at(middle)
-            if text < key or (after and text == key):
+            if self._texts.at(middle) < key:
                 first = middle + 1
             else:
                 last = middle
         return first
 
 
-def as_number(text: str) -> float | None:
-    """Read a number, or true and false as 1 and 0; None for anything else."""
-    if text.lower() in ("true", "false"):
-        return float(text.lower() == "true")
-    try:
-        number = float(text)
-    except ValueError:
-        return None
-    return None if np.isnan(number) else number
+def containing(texts: Strings, part: str) -> list[int]:
+    """Tell which texts have a part in them, whatever the case of letters."""
+    if not part:
+        return list(range(texts.size))
+    if not part.isascii():
+        lower = part.lower()
+        return [i for i, text in enumerate(texts.all()) if lower in text.decode().lower()]
+    # All texts at once: what lies across two of them is passed over.
+    start = int(texts.offsets[0])
+    ends = (texts.offsets.astype(np.int64) - start).tolist()
+    data, key = texts.arena[start : start + ends[-1]].tobytes().lower(), part.lower().encode()
+    found = []
+    at = data.find(key)
+    while at >= 0:
+        i = bisect_right(ends, at) - 1
+        inside = at + len(key) <= ends[i + 1]
+        if inside:
+            found.append(i)
+        at = data.find(key, ends[i + 1] if inside else at + 1)
+    return found

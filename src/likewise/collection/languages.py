@@ -7,8 +7,9 @@ from typing import NamedTuple
 
 import numpy as np
 
+from likewise.collection.arrays import Output
 from likewise.collection.files import REMEDY
-from likewise.collection.pack import Output, Pack
+from likewise.collection.pack import Pack
 from likewise.compiled import Bools, Bytes
 from likewise.errors import DamagedError
 

@@ -17,7 +17,7 @@ import orjson
 
 from likewise.collection.layout import MANIFESTS, PLAN, POINTER, UPGRADE, WORK
 from likewise.collection.pack import PackEntry
-from likewise.errors import DamagedError, FormatError, NotACollection, UsageError
+from likewise.errors import DamagedError, FormatError, NotACollection, Remedy, UsageError
 from likewise.text.analysis import Analysis
 
 FORMAT = "likewise collection"
@@ -138,7 +138,11 @@ def read_pointer(folder: Path) -> Pointer:
     except (FileNotFoundError, NotADirectoryError):
         what = "is not a collection" if folder.exists() else "does not exist"
         raise NotACollection(
-            f"{folder} {what}; make one with: likewise index SOURCE --to {folder}"
+            f"{folder} {what}",
+            remedy=Remedy(
+                f"make one with likewise.index(source, to={str(folder)!r})",
+                f"make one with: likewise index SOURCE --to {folder}",
+            ),
         ) from None
     except OSError as error:
         raise NotACollection(f"{path}: cannot be read ({os.strerror(error.errno or 0)})") from None
@@ -150,21 +154,28 @@ def read_pointer(folder: Path) -> Pointer:
     if not known:
         raise NotACollection(f"{path}: not a manifest of {FORMAT}")
     if version != VERSION:
-        remedy = "use the likewise that wrote it, or index the sources again"
+        said = f"{folder} has format {version}; this likewise reads format {VERSION}"
         if version == 1:
-            remedy = f"bring it up to date with: likewise upgrade {folder}"
-            if (folder / WORK / UPGRADE / PLAN).exists():
-                remedy += (
-                    ", which was broken off and goes on where it was; "
-                    f"likewise clean {folder} gives up what it has done"
-                )
-        raise FormatError(
-            f"{folder} has format {version}; this likewise reads format {VERSION}: {remedy}"
-        )
+            raise FormatError(said, remedy=_upgrade(folder))
+        raise FormatError(f"{said}: use the likewise that wrote it, or index the sources again")
     try:
         return Pointer(int(read["generation"]), int(read["crc"]))
     except (KeyError, TypeError, ValueError, OverflowError):
         raise DamagedError(f"{path}: not a manifest; restore it from a copy") from None
+
+
+def _upgrade(folder: Path) -> Remedy:
+    """Say how a collection of format 1 is brought up to date."""
+    begun = ""
+    if (folder / WORK / UPGRADE / PLAN).exists():
+        begun = (
+            ", which was broken off and goes on where it was; "
+            f"in a shell, likewise clean {folder} gives up what it has done"
+        )
+    return Remedy(
+        f"bring it up to date with likewise.upgrade({str(folder)!r}){begun}",
+        f"bring it up to date with: likewise upgrade {folder}{begun}",
+    )
 
 
 def write_pointer(pointer: Pointer) -> bytes:

@@ -14,6 +14,7 @@ from likewise.collection.build import MOST_BYTES, MOST_DOCS, CopiedWords, Segmen
 from likewise.collection.documents import compress
 from likewise.collection.job import Job
 from likewise.collection.manifest import Manifest
+from likewise.collection.schema import Types
 from likewise.collection.segment import Segment
 from likewise.collection.words import FIELDS, MAIN, Words
 from likewise.compiled import Bytes, Ints, Offsets, kernel
@@ -93,13 +94,16 @@ def merged_bytes(manifest: Manifest, chosen: Sequence[Segment]) -> int:
     return int(total)
 
 
-def begin_merge(job: Job, segments: Sequence[Segment]) -> SegmentBuilder:
+def begin_merge(
+    job: Job, segments: Sequence[Segment], *, types: Types | None = None
+) -> SegmentBuilder:
     """Begin the segment that several become, with the fields and positions that all have."""
     return SegmentBuilder(
         job,
         first_term=segments[0].entry.first_term,
         fields=[field for field in FIELDS if all(field in one.word_fields for one in segments)],
         positions=all(one.pack_of("positions.offsets") for one in segments),
+        types=types,
     )
 
 

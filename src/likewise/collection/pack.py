@@ -11,20 +11,18 @@ import mmap
 import os
 import re
 import struct
-import tempfile
 import zipfile
 import zlib
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager, nullcontext, suppress
-from dataclasses import dataclass
 from pathlib import Path
-from types import TracebackType
-from typing import Any, NamedTuple, Protocol, Self
+from typing import Any, NamedTuple
 
 import numpy as np
 import orjson
 from numpy.typing import DTypeLike, NDArray
 
+from likewise.collection.arrays import BUFFER, Stream
 from likewise.collection.files import REMEDY, reading_errors, storage_errors, sync, sync_folder
 from likewise.errors import DamagedError
 from likewise.forking import Lock
@@ -36,14 +34,11 @@ _NPY_HEADER = 128
 _ZIP_HEADER = 30 + 20
 _ZIP_NAME_SIZES = slice(26, 30)
 _PADDING_ID = 0x4C57
-_COPIED_AT_ONCE = 1 << 22
 _DTYPE = re.compile(r"[<|][uifb][1248]")
 # What `zipfile` makes of a damaged directory.
 _UNREADABLE = (zipfile.BadZipFile, struct.error, OSError, ValueError, LookupError, RuntimeError)
-# An array that grows in memory goes to an unnamed file beyond so many bytes.
-MOST_HELD = 128 << 20
-# One that is to be written sooner: as much as a file's own buffer.
-_BUFFER = MOST_BUFFERED = 1 << 16
+# An array that is written piece by piece is held up to here: as much as a file's own buffer.
+MOST_BUFFERED = 1 << 16
 # Values that lead nowhere, whatever they are: kernels guard themselves against them. Their
 # checksums are looked at by `check` alone, because that reads nearly all bytes of a collection.
 _WORDS = ("records", "postings.docs", "postings.counts", "postings.impacts")
@@ -69,123 +64,12 @@ class PackEntry(NamedTuple):
     frame: int | None = None
 
 
-class Arrays(Protocol):
-    """Named arrays, and small plain values beside them."""
-
-    @property
-    def meta(self) -> Mapping[str, Any]:
-        """The plain values."""
-        ...
-
-    def __getitem__(self, name: str) -> NDArray[Any]: ...
-
-    def __contains__(self, name: object) -> bool: ...
-
-
-class Output(Protocol):
-    """Where arrays are put: a file, or memory."""
-
-    def put(self, name: str, values: NDArray[Any], dtype: DTypeLike | None = None) -> None:
-        """Put a whole array."""
-        ...
-
-    def stream(self, name: str, dtype: DTypeLike, width: int = 0) -> Stream:
-        """Begin an array of unknown length; `width` is how many numbers a row has, 0 for one."""
-        ...
-
-    def note(self, **values: Any) -> None:
-        """Put small plain values."""
-        ...
-
-
-class Stream:
-    """An array that is written piece by piece, into an unnamed file or, while small, memory."""
-
-    def __init__(self, owner: Packer | Memory, name: str, dtype: DTypeLike, width: int) -> None:
-        self.name = name
-        self.dtype = np.dtype(dtype)
-        self.size = 0
-        self._owner = owner
-        self._width = width
-        self._file: Any = None
-        self._pieces: list[NDArray[Any]] = []
-
-    def append(self, values: NDArray[Any]) -> None:
-        """Add values at the end."""
-        piece = np.ascontiguousarray(values, self.dtype).reshape(-1)
-        self.size += piece.size
-        if self._file is not None:
-            self._write(piece)
-            return
-        # A copy, as what is given may change before it is written.
-        self._pieces.append(piece.copy())
-        most = MOST_BUFFERED if isinstance(self._owner, Packer) else MOST_HELD
-        if self.size * self.dtype.itemsize > most:
-            self._open(self._owner.path.parent if isinstance(self._owner, Packer) else None)
-            for held in self._pieces:
-                self._write(held)
-            self._pieces = []
-
-    def values(self) -> NDArray[Any]:
-        """Give what was appended; a file is mapped."""
-        if self._file is None:
-            return np.concatenate([np.empty(0, self.dtype), *self._pieces])
-        self._file.flush()
-        if self.size == 0:
-            return np.empty(0, self.dtype)
-        return np.asarray(np.memmap(self._file, self.dtype, "c", 0, (self.size,)))
-
-    def close(self) -> None:
-        """Make it an array of its pack."""
-        shape = (self.size // self._width, self._width) if self._width else (self.size,)
-        try:
-            if isinstance(self._owner, Memory) or self._file is None:
-                self._owner.put(self.name, self.values().reshape(shape))
-                self._pieces = []
-            else:
-                self._file.seek(0)
-                self._owner.copy(self.name, self.dtype, shape, iter(self._read, b""))
-        finally:
-            self.abandon()
-
-    def abandon(self) -> None:
-        """Let go of what was written."""
-        if self._file is not None:
-            with suppress(OSError):
-                self._file.close()
-
-    def _open(self, folder: Path | None) -> None:
-        self._file = tempfile.TemporaryFile(dir=folder, buffering=_BUFFER)  # noqa: SIM115
-
-    def _write(self, piece: NDArray[Any]) -> None:
-        if piece.size:
-            self._file.write(piece.data.cast("B"))
-
-    def _read(self) -> bytes:
-        data: bytes = self._file.read(_COPIED_AT_ONCE)
-        return data
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
-        if kind is None:
-            self.close()
-        else:
-            self.abandon()
-
-
 class Packer:
     """Writes a pack; `close` gives what the manifest has to know of it."""
 
     def __init__(self, path: Path) -> None:
         self.path = path
-        self._file = path.open("w+b", buffering=_BUFFER)
+        self._file = path.open("w+b", buffering=BUFFER)
         self._zip = zipfile.ZipFile(self._file, "w", zipfile.ZIP_STORED)
         self._meta: dict[str, Any] = {}
         self._arrays: dict[str, list[Any]] = {}
@@ -200,22 +84,24 @@ class Packer:
 
     def stream(self, name: str, dtype: DTypeLike, width: int = 0) -> Stream:
         """Begin an array of unknown length, written beside until it is closed."""
-        return Stream(self, name, dtype, width)
+        return Stream(self, name, dtype, width, most=MOST_BUFFERED, folder=self.path.parent)
 
     def note(self, **values: Any) -> None:
         """Put small plain values."""
         self._meta |= values
 
-    def copy(
-        self, name: str, dtype: np.dtype[Any], shape: tuple[int, ...], data: Iterable[Any]
-    ) -> None:
-        """Put an array whose bytes come in pieces."""
+    def finish(self, stream: Stream) -> None:
+        """Put what was streamed: from a file its bytes are copied, some at a time."""
+        if not stream.in_file:
+            self.put(stream.name, stream.array())
+            return
+        name, dtype, shape = stream.name, stream.dtype, stream.shape
         self._begin(name, dtype)
         crc = 0
         with self._zip.open(self._info(f"{name}.npy"), "w", force_zip64=True) as member:
             member.write(_npy_header(dtype, shape))
             offset = self._file.tell()
-            for piece in data:
+            for piece in stream.copied():
                 crc = zlib.crc32(piece, crc)
                 member.write(piece)
         self._arrays[name] = [dtype.str, list(shape), offset, crc]
@@ -267,37 +153,6 @@ class Packer:
         info.extra = _PADDING_ID.to_bytes(2, "little") + padding.to_bytes(2, "little")
         info.extra += bytes(padding)
         return info
-
-
-class Memory:
-    """A pack that is not written: what a reader works out for itself."""
-
-    def __init__(self) -> None:
-        self._meta: dict[str, Any] = {}
-        self._arrays: dict[str, NDArray[Any]] = {}
-
-    @property
-    def meta(self) -> Mapping[str, Any]:
-        """The plain values."""
-        return self._meta
-
-    def put(self, name: str, values: NDArray[Any], dtype: DTypeLike | None = None) -> None:
-        """Put a whole array."""
-        self._arrays[name] = np.ascontiguousarray(values, dtype)
-
-    def stream(self, name: str, dtype: DTypeLike, width: int = 0) -> Stream:
-        """Begin an array of unknown length."""
-        return Stream(self, name, dtype, width)
-
-    def note(self, **values: Any) -> None:
-        """Put small plain values."""
-        self._meta |= values
-
-    def __getitem__(self, name: str) -> NDArray[Any]:
-        return self._arrays[name]
-
-    def __contains__(self, name: object) -> bool:
-        return name in self._arrays
 
 
 class Pack:
@@ -417,46 +272,6 @@ class Pack:
         return DamagedError(f"{self.path}: {how}; {REMEDY}")
 
 
-@dataclass(frozen=True)
-class PrefixedOutput:
-    """Puts arrays and values under names that begin alike, so that several parts share a pack."""
-
-    output: Output
-    prefix: str
-
-    def put(self, name: str, values: NDArray[Any], dtype: DTypeLike | None = None) -> None:
-        """Put a whole array."""
-        self.output.put(self.prefix + name, values, dtype)
-
-    def stream(self, name: str, dtype: DTypeLike, width: int = 0) -> Stream:
-        """Begin an array of unknown length."""
-        return self.output.stream(self.prefix + name, dtype, width)
-
-    def note(self, **values: Any) -> None:
-        """Put small plain values."""
-        self.output.note(**{self.prefix + name: value for name, value in values.items()})
-
-
-@dataclass(frozen=True)
-class PrefixedArrays:
-    """The arrays and values whose names begin alike, by the rest of their names."""
-
-    arrays: Arrays
-    prefix: str
-
-    @property
-    def meta(self) -> Mapping[str, Any]:
-        """The plain values."""
-        mine = (item for item in self.arrays.meta.items() if item[0].startswith(self.prefix))
-        return {name.removeprefix(self.prefix): value for name, value in mine}
-
-    def __getitem__(self, name: str) -> NDArray[Any]:
-        return self.arrays[self.prefix + name]
-
-    def __contains__(self, name: object) -> bool:
-        return f"{self.prefix}{name}" in self.arrays
-
-
 @contextmanager
 def write_pack(path: Path) -> Iterator[Packer]:
     """Write a pack that is there whole or as it was before; its folder is made where it is not."""
@@ -505,16 +320,6 @@ def open_whole(path: Path, size: int) -> Iterator[Any]:
         if found != size:
             raise DamagedError(f"{path}: {found} bytes where {size} were written; {REMEDY}")
         yield file
-
-
-def require(arrays: Arrays, what: str, **shapes: tuple[int, ...]) -> None:
-    """Raise unless arrays have these shapes; -1 is any size, `_` in a name stands for a dot."""
-    for key, shape in shapes.items():
-        name = key.replace("_", ".")
-        found = arrays[name].shape if name in arrays else None
-        fits = found is not None and len(found) == len(shape)
-        if not fits or any(n not in (-1, m) for n, m in zip(shape, found or (), strict=False)):
-            raise DamagedError(f"{what}: {name} is shaped {found}, not {shape}; {REMEDY}")
 
 
 def _frame_crc(handle: int, arrays: Iterable[list[Any]], size: int) -> int:

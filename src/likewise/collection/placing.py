@@ -17,10 +17,16 @@ from likewise.text.table import Strings
 
 
 def place_again(
-    documents: Sequence[Document], analyzer: Analyzer, known: Callable[[Strings], Ints]
+    documents: Sequence[Document],
+    analyzer: Analyzer,
+    known: Callable[[Strings], Ints],
+    n_terms: int,
 ) -> Placed:
-    """Give what positions are decoded from, of these documents alone; `known` numbers terms."""
-    lexicon = Lexicon(analyzer, known, 1 << 30, exact=False)
+    """Give what positions are decoded from, of these documents alone.
+
+    `known` numbers the terms of the collection, below `n_terms`.
+    """
+    lexicon = Lexicon(analyzer, known, n_terms, exact=False)
     counted = lexicon.count(cut_documents(documents, analyzer)[0])
     uses, positions, widths = counted.occurrences, counted.positions, counted.widths
     stream, ends = encode(counted.terms.bounds, uses, positions, widths)

@@ -38,7 +38,7 @@ class Positions(NamedTuple):
         """Put positions of some of the documents, each with its places, together."""
         sizes = np.zeros((n_docs, n_terms), np.int64)
         for places, piece in pieces:
-            sizes[places] = np.diff(piece.bounds).reshape(-1, n_terms)
+            sizes[places] = np.diff(piece.bounds).reshape(len(places), n_terms)
         bounds = np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64)
         values = np.empty(bounds[-1], np.int64)
         for places, piece in pieces:

@@ -19,7 +19,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from likewise.collection.pack import Arrays, Output
+from likewise.collection.arrays import Arrays, Output
 from likewise.collection.records import get, next_term
 from likewise.compiled import (
     Bytes,
@@ -241,22 +241,21 @@ def _rate(
 @kernel
 def _survey(stream: Bytes, offsets: Offsets, n_terms: Int) -> tuple[Ints, Ints, Ints]:
     """Count for each term its documents, its occurrences and its blocks."""
-    doc_freqs = np.zeros(n_terms, np.int64)
-    term_freqs = np.zeros(n_terms, np.int64)
-    entries = np.zeros(n_terms, np.int64)
-    last = np.full(n_terms, -1, np.int64)
+    # Side by side, so that a term is one look into memory; the fourth is the block after its last.
+    table = np.zeros((n_terms, 4), np.int64)
     for doc in range(len(offsets) - 1):
         stop = np.int64(offsets[doc + 1])
         n, at = get(stream, np.int64(offsets[doc]), stop)
         term: Int = 0
         for _ in range(n):
             term, count, at = next_term(stream, at, stop, term)
-            doc_freqs[term] += 1
-            term_freqs[term] += count
-            if last[term] != doc >> BLOCK_BITS:
-                last[term] = doc >> BLOCK_BITS
-                entries[term] += 1
-    return doc_freqs, term_freqs, entries
+            row = table[term]
+            row[0] += 1
+            row[1] += count
+            if row[3] <= doc >> BLOCK_BITS:
+                row[3] = (doc >> BLOCK_BITS) + 1
+                row[2] += 1
+    return table[:, 0].copy(), table[:, 1].copy(), table[:, 2].copy()
 
 
 @kernel
@@ -271,9 +270,10 @@ def _turn(
     large_at = np.empty(64, np.int64)
     large_counts = np.empty(64, np.int64)
     n_large = 0
-    cursor = bounds[:-1].copy()
+    # Side by side, for each rank: where its next posting goes, and the block after its last.
+    cursor = np.zeros((len(bounds) - 1, 2), np.int64)
+    cursor[:, 0] = bounds[:-1]
     entry = entry_bounds[:-1].copy()
-    last = np.full(len(cursor), -1, np.int64)
     for doc in range(len(offsets) - 1):
         stop = np.int64(offsets[doc + 1])
         n, at = get(stream, np.int64(offsets[doc]), stop)
@@ -283,10 +283,11 @@ def _turn(
             rank = ranks[term]
             if rank < 0:
                 continue
-            place = cursor[rank]
-            cursor[rank] += 1
-            if last[rank] != doc >> BLOCK_BITS:
-                last[rank] = doc >> BLOCK_BITS
+            row = cursor[rank]
+            place = row[0]
+            row[0] += 1
+            if row[1] <= doc >> BLOCK_BITS:
+                row[1] = (doc >> BLOCK_BITS) + 1
                 blocks[entry[rank]] = doc >> BLOCK_BITS
                 starts[entry[rank]] = place
                 entry[rank] += 1

@@ -37,7 +37,7 @@ class Segment:
         self.entry = entry
         self.n_docs = entry.n_docs
         self.documents_path = locate(entry.documents.file)
-        self._locate = locate
+        self._more = [(locate(pack.file), pack) for pack in entry.packs[1:]]
         self._words: dict[str, Words] = {}
         same = before if before is not None and before.entry.packs == entry.packs else None
         if same is not None:
@@ -48,8 +48,8 @@ class Segment:
         else:
             check_size(self.documents_path, self._documents_seal)
             self.packs = [Pack(locate(pack.file), pack) for pack in entry.packs[:1]]
-            for pack in entry.packs[1:]:
-                check_size(locate(pack.file), Seal(pack.size, 0))
+            for path, pack in self._more:
+                check_size(path, Seal(pack.size, 0))
         gone = entry.deleted.pack if entry.deleted else None
         self._deleted_pack = Pack(locate(gone.file), gone) if gone else None
         self._read_deleted()
@@ -67,7 +67,7 @@ class Segment:
     @cached_property
     def more_packs(self) -> list[Pack]:
         """What is beside the first, opened when it is asked for: of most searches it is not."""
-        return [Pack(self._locate(pack.file), pack) for pack in self.entry.packs[1:]]
+        return [Pack(path, pack) for path, pack in self._more]
 
     @property
     def name(self) -> str:

@@ -21,10 +21,11 @@ from likewise.collection.pack import Pack, PackEntry
 from likewise.collection.placing import place_again
 from likewise.collection.positions import Positions, find_positions
 from likewise.collection.records import TermCounts
+from likewise.collection.schema import FieldType, known_types
 from likewise.collection.segment import Segment
 from likewise.collection.words import MAIN
 from likewise.compiled import Bools, Ids, Ints
-from likewise.errors import DamagedError, UsageError
+from likewise.errors import DamagedError, UnknownDocument, WrongType
 from likewise.forking import Lock
 from likewise.records import Document
 from likewise.text.analysis import Analyzer, encode, make_analyzer
@@ -225,9 +226,11 @@ class Snapshot:
 
     def find_doc(self, doc_id: str) -> int:
         """Give the number of one document, or raise."""
+        if not isinstance(doc_id, str):
+            raise WrongType.of(doc_id, "an id is a text")
         doc = int(self.find_docs([doc_id])[0])
         if doc < 0:
-            raise UsageError(f"no document {doc_id!r} in {self.folder}")
+            raise UnknownDocument(f"no document {doc_id!r} in {self.folder}")
         return doc
 
     def doc_ids(self, docs: Ints) -> list[str]:
@@ -315,6 +318,11 @@ class Snapshot:
             terms[to], counts[to] = its_terms, its_counts
         return TermCounts(bounds, terms, counts)
 
+    @property
+    def has_positions(self) -> bool:
+        """Whether positions are stored of all documents."""
+        return all(segment.pack_of("positions.offsets") is not None for segment in self.segments)
+
     def positions(self, docs: Ints, terms: Ints) -> Positions:
         """Give the positions of terms, by number, in documents.
 
@@ -324,19 +332,22 @@ class Snapshot:
         asked = terms.astype(np.int64)
         for i, places, rows in self.by_segment(docs):
             pieces.append((places, self._positions_in(self.segments[i], rows, asked)))
+        if len(pieces) == 1:
+            return pieces[0][1]
         return Positions.joined(len(docs), len(terms), pieces)
 
     def _positions_in(self, segment: Segment, rows: Ints, terms: Ints) -> Positions:
         placed = segment.placed(self.analysis.title_weight)
         if placed is None:
             documents = [segment.documents[row] for row in rows.tolist()]
-            placed, rows = (
-                place_again(documents, self.analyzer, self.find_encoded),
-                np.arange(len(rows)),
-            )
+            placed = place_again(documents, self.analyzer, self.find_encoded, self.n_terms)
+            rows = np.arange(len(rows))
         found = find_positions(placed, rows, terms)
         if found is None:
-            raise DamagedError(f"{segment.name}: positions that are not its terms'; {REMEDY}")
+            # Which of the two was altered a check tells.
+            pack = segment.pack_of("positions")
+            path = pack.path if pack else segment.documents_path
+            raise DamagedError(f"{segment.name}: its terms are not those of {path}; {REMEDY}")
         return found
 
     # What was derived from documents
@@ -366,6 +377,19 @@ class Snapshot:
     def field_names(self) -> list[str]:
         """List the metadata fields that any document has."""
         return sorted({name for segment in self.segments for name in segment.fields.names})
+
+    @cached_property
+    def schema(self) -> dict[str, FieldType]:
+        """The types of fields that are known, those that no document has any more included."""
+        types = known_types(self.manifest.fields)
+        for segment in self.segments:
+            types = segment.fields.inferred_types | types
+        return types
+
+    @cached_property
+    def field_types(self) -> dict[str, FieldType]:
+        """The type of each field that any document has."""
+        return {name: self.schema.get(name, FieldType.TEXT) for name in self.field_names()}
 
     def by_segment(self, docs: Ints) -> Iterator[tuple[int, Ints, Ints]]:
         """Give for each segment that has any of these documents their places and rows there."""

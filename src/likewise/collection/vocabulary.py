@@ -37,6 +37,12 @@ def terms_near(snapshot: Snapshot, term: str, *, edits: int = 2) -> tuple[Ints, 
     return np.concatenate(numbers), np.concatenate(distances)
 
 
+def count_edits(a: str, b: str, *, most: int = 8) -> int:
+    """Count the edits that make one word of another, or give `most + 1` where they are more."""
+    first, second = (np.array([ord(char) for char in word], np.int32) for word in (a, b))
+    return int(_distance(first, second, np.empty((3, len(first) + 1), np.int64), most))
+
+
 @kernel
 def _find_with(arena: Bytes, offsets: Offsets, key: Bytes, prefix: bool) -> Ints:
     """Find the strings that hold a key, or begin with it.

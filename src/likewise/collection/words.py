@@ -13,8 +13,9 @@ from typing import Any
 
 import numpy as np
 
+from likewise.collection.arrays import Arrays, Memory, PrefixedArrays, PrefixedOutput
 from likewise.collection.files import REMEDY
-from likewise.collection.pack import Arrays, Memory, Pack, Packer, PrefixedArrays, PrefixedOutput
+from likewise.collection.pack import Pack, Packer
 from likewise.collection.postings import (
     Bounds,
     Postings,

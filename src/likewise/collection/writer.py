@@ -32,10 +32,11 @@ from likewise.collection.merge import (
     merged_bytes,
     next_run,
 )
+from likewise.collection.schema import Types, check_known, read_types
 from likewise.collection.snapshot import Snapshot, open_snapshot
 from likewise.collection.words import FIELDS, MAIN
 from likewise.compiled import Ints
-from likewise.errors import CollectionError, UsageError
+from likewise.errors import CollectionError, Remedy, UnknownDocument
 from likewise.records import Document
 
 log = logging.getLogger("likewise.collection")
@@ -127,14 +128,17 @@ class Writer:
         *,
         replace: bool = False,
         resources: Resources = Resources(),
+        types: Mapping[str, str] | None = None,
     ) -> Added:
-        """Add documents, all or none."""
+        """Add documents, all or none; `types` says what type new fields have."""
         with storage_errors(self.folder):
-            addition = Addition(self.snapshot, self.job, replace=replace, resources=resources)
+            addition = Addition(
+                self.snapshot, self.job, replace=replace, resources=resources, types=types
+            )
             try:
                 segments = addition.run(documents)
                 if segments != self.manifest.segments:
-                    manifest = changed(self.manifest, segments=segments)
+                    manifest = changed(self.manifest, segments=segments, fields=addition.types)
                     self.publish(manifest, threads=resources.n_threads)
             except BaseException:
                 self._recover()
@@ -155,9 +159,11 @@ class Writer:
             if (docs < 0).any() and not missing_ok:
                 missing = [doc_id for doc_id, doc in zip(doc_ids, docs, strict=True) if doc < 0]
                 shown = ", ".join(map(repr, missing[:5])) + (", …" if len(missing) > 5 else "")
-                raise UsageError(
-                    f"no such document in {self.folder}: {shown}; nothing was deleted "
-                    "(--missing-ok passes over them)"
+                raise UnknownDocument(
+                    f"no such document in {self.folder}: {shown}; nothing was deleted",
+                    remedy=Remedy(
+                        "missing_ok=True passes over them", "--missing-ok passes over them"
+                    ),
                 )
             docs = np.unique(docs[docs >= 0])
             if len(docs):
@@ -169,20 +175,34 @@ class Writer:
                     raise
             return len(docs)
 
-    def merge(self, *, resources: Resources = Resources(), progress: Progress | None = None) -> int:
+    def merge(
+        self,
+        *,
+        resources: Resources = Resources(),
+        progress: Progress | None = None,
+        types: Mapping[str, str] | None = None,
+    ) -> int:
         """Merge all segments into one without deleted documents; tell how many there were.
 
-        Beyond the limits of a segment one becomes several. `progress` is told of documents.
+        Beyond the limits of a segment one becomes several. `progress` is told of documents. Fields
+        get the `types` that are named.
         """
+        schema = self.snapshot.schema
+        said = read_types(types or {})
+        check_known(said, self.snapshot.field_names())
+        retyped = any(schema.get(name) != type for name, type in said.items())
         segments = self.snapshot.segments
         with storage_errors(self.folder):
             runs = [
                 (first, last)
                 for first, last in all_runs(segments)
-                if last - first > 1 or segments[first].entry.deleted or self._has_unused(first)
+                if retyped
+                or last - first > 1
+                or segments[first].entry.deleted
+                or self._has_unused(first)
             ]
             if runs:
-                self._merge(runs, resources, progress)
+                self._merge(runs, resources, progress, schema | said)
         return len(segments)
 
     def put(
@@ -244,25 +264,34 @@ class Writer:
         runs: Sequence[tuple[int, int]],
         resources: Resources,
         progress: Progress | None = None,
+        types: Types | None = None,
     ) -> None:
         snapshot = self.snapshot
+        types = snapshot.schema if types is None else types
         entries: list[SegmentEntry] = list(self.manifest.segments)
         merged = {}
         builder = None
         among = [segment for first, last in runs for segment in snapshot.segments[first:last]]
         check_room(self.folder, merged_bytes(self.manifest, among), "a merge")
+        # Names of fields that deleted documents alone had go with these.
+        gone = {name for segment in among for name in segment.fields.names}
+        for segment in snapshot.segments:
+            gone -= set() if segment in among else set(segment.fields.names)
         try:
             for first, last in reversed(runs):
                 chosen = snapshot.segments[first:last]
-                builder = begin_merge(self.job, chosen)
+                builder = begin_merge(self.job, chosen, types=types)
                 for segment in chosen:
                     copy_segment(segment, builder, progress)
                 numbers = np.concatenate([segment.first_terms() for segment in chosen])
                 terms = join_terms(chosen, self._uses(numbers))
                 made = builder.seal(terms, resources)
+                types = builder.types
+                gone -= builder.field_names
                 merged[made.id] = [segment.entry.id for segment in chosen]
                 entries[first:last] = [made]
-            manifest = changed(self.manifest, segments=tuple(entries))
+            kept = {name: type for name, type in types.items() if name not in gone}
+            manifest = changed(self.manifest, segments=tuple(entries), fields=kept)
             self.publish(manifest, merged=merged, threads=resources.n_threads)
         except BaseException:
             if builder is not None:

@@ -11,10 +11,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from likewise.collection.arrays import Output
 from likewise.collection.generations import new_id
 from likewise.collection.job import Job
 from likewise.collection.manifest import Artifact
-from likewise.collection.pack import Output, Pack
+from likewise.collection.pack import Pack
 from likewise.collection.segment import Segment
 from likewise.collection.snapshot import Snapshot
 from likewise.collection.writer import Change, Writer, valid_artifacts

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
-from likewise.collection.pack import Arrays, Output
+from likewise.collection.arrays import Arrays, Output
 from likewise.compiled import Ints
 from likewise.records import Document
 

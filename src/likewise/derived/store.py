@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 from likewise import registry
+from likewise.collection.arrays import Arrays, Memory
 from likewise.collection.manifest import Artifact
-from likewise.collection.pack import Arrays, Memory
 from likewise.collection.snapshot import Snapshot
 from likewise.derived.kind import Inputs, Kind, Scope
 from likewise.errors import FormatError, UsageError

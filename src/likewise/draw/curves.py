@@ -95,7 +95,7 @@ def _drawn(
     for at, points in enumerate(lines.values()):
         _line(ax, points, style.STROKES[at], _labels(len(points), marks), at)
     caption = style.caption(fig)
-    style.settle(fig)
+    style.fix_layout(fig)
 
     drawn = [np.asarray(ax.transData.transform(points)) for points in lines.values()]
     written = list(_written(list(lines), drawn, marks))

@@ -85,7 +85,7 @@ def place(
     ground = _Ground(anchors, sizes, frame, radii, obstacles, gap)
     n = len(ground.anchors)
     placing = _Placing(ground)
-    placing.settle(_annealed(ground, np.ones(n) if weights is None else weights))
+    placing.place(_annealed(ground, np.ones(n) if weights is None else weights))
     return Placed(placing.boxes, placing.leaders)
 
 
@@ -327,7 +327,7 @@ class _Placing:
         # the left and bottom sides tried are the same for all.
         self.hopeless: list[Doubles] = []
 
-    def settle(self, chosen: Ints) -> None:
+    def place(self, chosen: Ints) -> None:
         """Give labels the places chosen for them or, where one of higher priority is, others."""
         for row, at in enumerate(chosen):
             if at < 0 or not self.take(row, self.ground.options(row).only(slice(at, at + 1))):

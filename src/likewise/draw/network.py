@@ -152,7 +152,7 @@ def _drawn(network: Network, title: str, most: int) -> Figure:
     fig.set_label(style.clean(title or "Terms related to " + ", ".join(kept.names[:asked])))
     caption = style.caption(fig)
     _legend(ax, kept)
-    style.settle(fig)
+    style.fix_layout(fig)
     frame = style.inside(ax)
 
     size, longest = _asked_look(asked)

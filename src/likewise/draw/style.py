@@ -194,7 +194,7 @@ def axes(fig: Figure, *, title: str, x_label: str, y_label: str, room: float = 0
     return ax
 
 
-def settle(fig: Figure) -> None:
+def fix_layout(fig: Figure) -> None:
     """Lay the figure out once and for all, so that positions in points can be worked out."""
     fig.draw_without_rendering()
     fig.set_layout_engine("none")

@@ -82,7 +82,7 @@ def _drawn(
     caption = style.caption(fig)
     stars = np.asarray(marked, np.bool_)
     _legend(ax, stars)
-    style.settle(fig)
+    style.fix_layout(fig)
 
     # Terms of the query first, then by importance: they stay where they are, and get a name.
     order = np.argsort(~stars, kind="stable")

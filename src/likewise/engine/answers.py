@@ -7,15 +7,12 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from itertools import islice
-from typing import TYPE_CHECKING, Any, TypeAlias, overload
+from typing import Any, NamedTuple, TypeAlias, overload
 
-from likewise.errors import MissingExtra
+from likewise.engine.frames import rows_frame
 from likewise.records import Explanation, Part, Passage, Query
 from likewise.show.table import align
 from likewise.show.text import columns, one_line, shorten
-
-if TYPE_CHECKING:
-    import pandas
 
 _WIDEST_ID = 36
 _SHOWN_PARTS = 8
@@ -70,27 +67,28 @@ class Answer:
 class Expanded:
     """What an expander made of a query: all its terms with their weights, and why no more.
 
-    `asked` are those that the user gave, `added` the new ones, the weightiest first; `left` says
-    why a query was left alone, `note` what was done otherwise than asked for.
+    `asked` are those that the user gave, `added` the new ones, the weightiest first;
+    `skipped_reason` says why a query was left as it is, `note` what was done otherwise than
+    asked for.
     """
 
     method: str
     asked: Mapping[str, float]
     added: Mapping[str, float]
-    left: str = ""
+    skipped_reason: str = ""
     note: str = ""
 
     @classmethod
     def of(cls, query: Query) -> Expanded:
         """Read what a query carries."""
         assert query.expansion is not None
-        method, before, left, note = query.expansion
+        method, before, skipped_reason, note = query.expansion
         terms = query.terms or {}
         return cls(
             method,
             {term: weight for term, weight in terms.items() if term in before},
             {term: weight for term, weight in terms.items() if term not in before},
-            left,
+            skipped_reason,
             note,
         )
 
@@ -102,8 +100,8 @@ class Expanded:
 
         Of the new ones the weightiest are shown.
         """
-        if self.left:
-            lines = [f"not expanded by {self.method}: {self.left}"]
+        if self.skipped_reason:
+            lines = [f"not expanded by {self.method}: {self.skipped_reason}"]
         else:
             words = words or {}
             added = _weighted(self.added, words) or "no new term"
@@ -117,8 +115,38 @@ class Expanded:
             "method": self.method,
             "asked": dict(self.asked),
             "added": dict(self.added),
-            "left_alone": self.left or None,
+            "skipped_reason": self.skipped_reason or None,
             "note": self.note or None,
+        }
+
+
+class Told(NamedTuple):
+    """What there is to say of a query as it was typed.
+
+    `notes` say what was not understood, `unknown` are words that no document has, `suggestion` is
+    what may have been meant; where it was `applied`, the answers are those to it.
+    """
+
+    notes: tuple[str, ...] = ()
+    unknown: tuple[str, ...] = ()
+    suggestion: str = ""
+    applied: bool = False
+
+    def lines(self, query: str) -> list[str]:
+        """Say it, a line each."""
+        lines = [*self.notes]
+        if self.applied:
+            return [*lines, f"nothing for {query}; showing {self.suggestion}"]
+        lines += [f"no document has: {', '.join(self.unknown)}"] if self.unknown else []
+        return lines + ([f"did you mean: {self.suggestion}"] if self.suggestion else [])
+
+    def to_json(self) -> dict[str, Any]:
+        """Give plain values."""
+        return {
+            "notes": list(self.notes),
+            "unknown": list(self.unknown),
+            "suggestion": self.suggestion or None,
+            "applied": self.applied,
         }
 
 
@@ -133,11 +161,13 @@ class Answers(Sequence[Answer]):
         method: str = "",
         expanded: Expanded | None = None,
         surfaces: Surfaces | None = None,
+        told: Told | None = None,
     ) -> None:
         self._answers = tuple(answers)
         self.query = query
         self.method = method
         self.expanded = expanded
+        self.told = told
         self._surfaces = surfaces
 
     def __len__(self) -> int:
@@ -157,8 +187,10 @@ class Answers(Sequence[Answer]):
         return self._answers[i]
 
     def __str__(self) -> str:
+        if self.told and (lines := self.told.lines(self.query)):
+            return "\n".join([*lines, str(self.untold())])
         explained = any(answer.explanation for answer in self._answers)
-        if self.expanded and self._answers and (explained or self.expanded.left):
+        if self.expanded and self._answers and (explained or self.expanded.skipped_reason):
             return f"{self.expanded.shown(columns(), self._words)}\n\n{self.table(columns())}"
         return self.table(columns())
 
@@ -218,9 +250,17 @@ class Answers(Sequence[Answer]):
         """Give the same answers with what was made of the query."""
         return self._with(self._answers, expanded=Expanded.of(query))
 
-    def spelt(self, surfaces: Surfaces) -> Answers:
+    def with_words(self, surfaces: Surfaces) -> Answers:
         """Give the same answers, to be shown with the words that terms stand for."""
         return self._with(self._answers, surfaces=surfaces)
+
+    def asked(self, query: str, told: Told) -> Answers:
+        """Give the same answers with what was typed, and what there is to say of it."""
+        return self._with(self._answers, query=query, told=told)
+
+    def untold(self) -> Answers:
+        """Give the same answers without what there is to say of the query."""
+        return self._with(self._answers, told=None)
 
     def alone(self) -> Answers:
         """Give the same answers without what was made of the query."""
@@ -232,12 +272,15 @@ class Answers(Sequence[Answer]):
             "method": self.method,
             "expanded": self.expanded,
             "surfaces": self._surfaces,
+            "told": self.told,
         }
         return Answers(answers, **(kept | changed))
 
     def to_json(self) -> dict[str, Any]:
         """Give plain values."""
         values: dict[str, Any] = {"query": self.query, "method": self.method}
+        if self.told:
+            values |= self.told.to_json()
         if self.expanded:
             values["expansion"] = self.expanded.to_json()
         values["answers"] = [
@@ -245,18 +288,14 @@ class Answers(Sequence[Answer]):
         ]
         return values
 
-    def to_frame(self) -> pandas.DataFrame:
-        """Give a pandas DataFrame: rank, doc_id, score, title, and a column for each field."""
-        try:
-            import pandas
-        except ImportError:
-            raise MissingExtra("a DataFrame", extra="pandas") from None
+    def to_frame(self, library: str = "pandas") -> Any:
+        """Give a frame of pandas or polars: rank, doc_id, score, title, a column for each field."""
         rows = [
             {"rank": rank, "doc_id": answer.doc_id, "score": answer.score, "title": answer.title}
             | {name: value for name, value in answer.fields.items() if name not in _OWN}
             for rank, answer in enumerate(self._answers, 1)
         ]
-        return pandas.DataFrame(rows, columns=None if rows else list(_OWN))
+        return rows_frame(rows, _OWN, library)
 
 
 _OWN = ("rank", "doc_id", "score", "title")
@@ -295,7 +334,10 @@ def named(part: Part) -> str:
 
 
 def _parts(parts: Sequence[Part], name_of: Callable[[Part], str]) -> str:
-    first = [part for part in parts[:_SHOWN_PARTS] if abs(part.score) >= _LEAST_SHOWN]
+    """Write the first words, and what no word stands for; what is left out is summed up."""
+    words = [part for part in parts if part.kind != "rest"][:_SHOWN_PARTS]
+    rest = [part for part in parts if part.kind == "rest"]
+    first = [part for part in (*words, *rest) if abs(part.score) >= _LEAST_SHOWN]
     shown = [(name_of(part), part.score) for part in first]
     more = sum([part[2] for part in parts]) - sum([part[2] for part in first])
     if abs(more) >= _LEAST_SHOWN:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict
 from dataclasses import replace as changed
 from pathlib import Path
@@ -17,6 +17,7 @@ from likewise.collection.snapshot import Snapshot, open_snapshot
 from likewise.collection.writer import Writer
 from likewise.derived.keeping import keep_up
 from likewise.engine.answers import Answers
+from likewise.engine.arguments import check_counts, check_texts, listed
 from likewise.engine.models import Models
 from likewise.engine.pipeline import (
     Expansion,
@@ -28,10 +29,11 @@ from likewise.engine.pipeline import (
     read_method,
     read_search,
 )
+from likewise.engine.queries import Queries, as_queries
 from likewise.engine.query_documents import like_query
-from likewise.engine.state import Path_, State, of_one_state
+from likewise.engine.state import Path_, State, folder_of, of_one_state
 from likewise.engine.terms import Terms
-from likewise.errors import CollectionError, UsageError
+from likewise.errors import CollectionError, UsageError, WrongType
 from likewise.evaluate.trec import Qrels, Run
 from likewise.records import Document, Query
 from likewise.retrieve.models import BM25
@@ -43,7 +45,7 @@ if TYPE_CHECKING:
     from likewise.derived.kind import Progress
     from likewise.evaluate.learn import Learnt
     from likewise.evaluate.risk_table import RiskTable
-    from likewise.expand.expander import Expander
+    from likewise.expand.expansion import Expander
     from likewise.like.near import Near
 
 # Models are imported when they are first used: a search does not wait for them.
@@ -57,8 +59,8 @@ class Collection:
     """
 
     def __init__(self, folder: Path_ | State) -> None:
-        opened = folder if isinstance(folder, State) else State(open_snapshot(Path(folder)))
-        self._state: State = opened
+        given = folder if isinstance(folder, State) else State(open_snapshot(folder_of(folder)))
+        self._state: State = given
         self.models = Models(self._state)
         self.terms = Terms(self._state)
 
@@ -127,17 +129,26 @@ class Collection:
         expand: Expansion = "",
         smooth: Smooth = "",
         explain: bool = False,
+        syntax: bool = True,
     ) -> Answers:
         """Find the k documents that best match a query, by words or (`near`) by topics.
 
-        Where none of method, expand and smooth is named, they are as in `pipeline`.
+        Where none of method, expand and smooth is named, they are as in `pipeline`. With `syntax`
+        a text is read as people type it: "phrases", +word, -word, title:word, word^2, neuro*, AND,
+        OR, NOT and parentheses; and what may have been meant is suggested.
         """
-        pipeline = self.pipeline(method, k=k, expand=expand, smooth=smooth, filter=filter)
-        return check_searches(pipeline).answers(query, explain=explain)
+        pipeline = check_searches(
+            self.pipeline(method, k=k, expand=expand, smooth=smooth, filter=filter)
+        )
+        if syntax and isinstance(query, str):
+            from likewise.engine.typed import answer_typed
+
+            return answer_typed(pipeline, query, explain=explain)
+        return pipeline.answers(query, explain=explain)
 
     def run(
         self,
-        queries: Iterable[str | Query],
+        queries: Queries,
         *,
         k: int = 1000,
         filter: Filters = "",
@@ -146,11 +157,21 @@ class Collection:
         smooth: Smooth = "",
         name: str = "",
         threads: int = 0,
+        syntax: bool = False,
     ) -> Run:
-        """Answer many queries, for evaluation or a TREC run file; methods as for `search`."""
+        """Answer many queries, for evaluation or a TREC run file; methods as for `search`.
+
+        Queries are texts, `Query` records, a dict of ids and texts, or a frame (`qid`, `query`).
+        With `syntax` their texts are read as `search` reads what is typed.
+        """
         pipeline = self.pipeline(
             method, k=k, expand=expand, smooth=smooth, filter=filter, threads=threads
         )
+        if syntax:
+            from likewise.retrieve.typed import read_typed
+
+            asked = (result.query for result in as_queries(queries))
+            queries = [read_typed(query, pipeline.snapshot)[0] for query in asked]
         return check_searches(pipeline).run(queries, name=name)
 
     @of_one_state
@@ -166,9 +187,10 @@ class Collection:
     ) -> Pipeline:
         """Give what `search` and `run` do as a pipeline, which takes further stages by `>>`.
 
-        Where nothing is named it is `bm25 >> robust >> bm25 >> klsa`, without the last where the
-        collection has no kernel model; else what is named, and `bm25` if that is no method. With an
-        expander it is the method, the expander, and the method again; smoothing comes last.
+        Where nothing is named it is `bm25 >> robust >> bm25 >> klsa >> proximity`, without `klsa`
+        where the collection has no kernel model, and without the last where it has no positions;
+        else what is named, and `bm25` if that is no method. With an expander it is the method, the
+        expander, and the method again; smoothing comes last.
         """
         stage = read_search(self.snapshot, method, expand, smooth)
         for step in stage.steps:
@@ -221,6 +243,7 @@ class Collection:
         from likewise.like.neighbour_graph import write_graph
         from likewise.models.stored_vectors import vectors_of
 
+        check_counts(least=1, k=k)
         near = read_near(method)
         return write_graph(
             vectors_of(self.snapshot, near.model),
@@ -238,29 +261,50 @@ class Collection:
         self,
         *sources: Place,
         replace: bool = False,
+        id: str = "",
+        title: str = "",
+        text: str | Sequence[str] = (),
         columns: Columns = Columns(),
         format: str | None = None,
+        encoding: str = "",
+        delimiter: str = "",
         on_bad: OnBad | None = None,
         resources: Resources = Resources(),
+        types: Mapping[str, str] | None = None,
     ) -> Added:
-        """Add documents, all or none; `on_bad` is told of what cannot be read, else it raises."""
-        documents = documents_of(sources, columns, format, on_bad)
+        """Add documents, all or none; `on_bad` is told of what cannot be read, else it raises.
+
+        Sources and columns are as for `index`; `types` says what type new fields have.
+        """
+        chosen = columns.choose(id=id, title=title, text=text)
+        documents = documents_of(
+            sources, chosen, format, on_bad, encoding=encoding, delimiter=delimiter
+        )
         with Writer(self.folder, keep_up) as writer:
-            added = writer.add(documents, replace=replace, resources=resources)
+            added = writer.add(documents, replace=replace, resources=resources, types=types)
             self.refresh()
-        return added
+        return changed(added, skipped=dict(documents.skipped.counts))
 
     def delete(self, ids: str | Sequence[str], *, missing_ok: bool = False) -> int:
         """Delete documents by id, all or none; tell how many."""
         with Writer(self.folder) as writer:
-            deleted = writer.delete([ids] if isinstance(ids, str) else ids, missing_ok=missing_ok)
+            deleted = writer.delete(listed(ids, what="an id"), missing_ok=missing_ok)
             self.refresh()
         return deleted
 
-    def merge(self, *, resources: Resources = Resources(), progress: Progress | None = None) -> int:
-        """Merge all segments into one and drop what was deleted; tell how many there were."""
+    def merge(
+        self,
+        *,
+        resources: Resources = Resources(),
+        progress: Progress | None = None,
+        types: Mapping[str, str] | None = None,
+    ) -> int:
+        """Merge all segments into one and drop what was deleted; tell how many there were.
+
+        `types` gives fields another type.
+        """
         with Writer(self.folder, keep_up) as writer:
-            merged = writer.merge(resources=resources, progress=progress)
+            merged = writer.merge(resources=resources, progress=progress, types=types)
             self.refresh()
         return merged
 
@@ -268,8 +312,9 @@ class Collection:
         """Copy the newest state into a new folder, checked, whoever writes meanwhile; open it."""
         from likewise.collection.copying import copy_collection
 
-        copy_collection(self.folder, Path(to))
-        return Collection(to)
+        folder = folder_of(to)
+        copy_collection(self.folder, folder)
+        return Collection(folder)
 
     # Evaluation
 
@@ -279,6 +324,7 @@ class Collection:
         """Make judgements with documents as queries from a field: what it names, or shares."""
         from likewise.evaluate.links import qrels_from_labels, qrels_from_links
 
+        check_texts(links=links, same=same)
         values = {document.id: document.fields.get(links or same, []) for document in self}
         if links:
             qrels = qrels_from_links(values.items(), known=values)
@@ -288,10 +334,12 @@ class Collection:
         return qrels_from_labels(values, wanted=_sampled(asking, sample, seed))
 
     def tune(self, qrels: Qrels, *, model: str = "", store: bool = True) -> Learnt:
-        """Learn how much own words count from judgements whose queries are documents by id."""
+        """Learn how much specific words count from judgements whose queries are documents by id."""
         from likewise.models.kinds import find_model
         from likewise.models.model import Weights
 
+        if not isinstance(qrels, Qrels):
+            raise WrongType.of(qrels, "judgements are Qrels, as read_qrels gives them")
         learnt, points, name, id = self._learn(qrels, model)
         if store:
             with Writer(self.folder, wait=True) as writer:
@@ -323,7 +371,7 @@ class Collection:
     @of_one_state
     def risk(
         self,
-        queries: Iterable[Query],
+        queries: Queries,
         qrels: Qrels,
         expand: str | Expander | Sequence[str | Expander] = "robust",
         *,
@@ -347,7 +395,7 @@ class Collection:
         many = isinstance(expand, Sequence) and not isinstance(expand, str)
         return risk_of(
             self,
-            queries,
+            [one.query for one in as_queries(queries)],
             qrels,
             cast("Sequence[str | Expander]", expand if many else [expand]),
             against=against,

@@ -17,11 +17,8 @@ from likewise.collection.snapshot import Snapshot, open_snapshot
 from likewise.errors import UsageError
 
 if TYPE_CHECKING:
-    from likewise.models.bags import Sample
-    from likewise.models.fitting import Config, Watch
-    from likewise.models.gram import Gram
+    from likewise.models.fitting import Config, FitJob, Watch
     from likewise.models.model import Model
-    from likewise.models.vector_sources import Names, Source
 
 # What smooths rankings beside a model of documents.
 SMOOTHED = "klsa"
@@ -46,9 +43,9 @@ def read_indexed(
 def _read(model: str | Config | None) -> Config | None:
     from likewise.models.fitting import read_config
 
-    if isinstance(model, str):
-        return None if model.strip().lower() == "none" else read_config(model)
-    return model
+    if model is None or (isinstance(model, str) and model.strip().lower() == "none"):
+        return None
+    return read_config(model)
 
 
 def fit_where_possible(
@@ -66,38 +63,24 @@ def fit_where_possible(
     # Else it would hold what the fit replaces.
     snapshot.close()
     if possible:
+        from likewise.models.fitting import FitJob
         from likewise.models.klsa import NothingToFit
 
         with suppress(NothingToFit):
-            fit_stored(folder, config, threads=threads, progress=progress)
+            fit_stored(folder, config, FitJob(threads=threads, watch=progress))
 
 
-def fit_stored(
-    folder: Path,
-    config: Config,
-    *,
-    name: str = "",
-    vectors: Source | None = None,
-    ids: Names | None = None,
-    gram: Gram | None = None,
-    sample: Sample | None = None,
-    warm_start: bool = False,
-    default: bool = False,
-    threads: int = 0,
-    progress: Watch | None = None,
-) -> Model:
+def fit_stored(folder: Path, config: Config, job: FitJob, *, default: bool = False) -> Model:
     """Fit a model on a collection and store it there, with the vectors of all documents by it.
 
-    Options are those of `Models.fit`.
+    With `default` it answers from now on where no model is named.
     """
-    from likewise.models.bags import Sample
-    from likewise.models.fitting import FitJob, fit_model
+    from likewise.models.fitting import fit_model
 
-    called = name or config.notation
-    job = FitJob(called, sample or Sample(), warm_start, vectors, ids, gram, threads, progress)
-    with _Fit(folder, called, config.role, default=default) as fit:
+    job = job._replace(name=job.name or config.notation)
+    with _Fit(folder, job.name, config.role, default=default) as fit:
         model = fit_model(fit.snapshot, config, job)
-        fit.store(model, threads=threads)
+        fit.store(model, threads=job.threads)
     return model
 
 

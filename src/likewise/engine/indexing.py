@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from pathlib import Path
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from likewise.collection.build import Resources
 from likewise.collection.creating import build
 from likewise.engine.collection import Collection
 from likewise.engine.fitting import fit_where_possible, read_indexed
-from likewise.engine.state import Path_
+from likewise.engine.state import Path_, folder_of
 from likewise.errors import UsageError
 from likewise.sources import Columns, OnBad, Place, documents_of
 from likewise.text.analysis import Analysis
@@ -23,32 +23,47 @@ def index(
     *sources: Place,
     to: Path_,
     analysis: Analysis = Analysis(),
+    id: str = "",
+    title: str = "",
+    text: str | Sequence[str] = (),
     columns: Columns = Columns(),
     format: str | None = None,
+    encoding: str = "",
+    delimiter: str = "",
     replace: bool = False,
     overwrite: bool = False,
     on_bad: OnBad | None = None,
     resources: Resources = Resources(),
     model: str | Config | None = "lsi",
     smooth: str | KLSA | None = "auto",
+    types: Mapping[str, str] | None = None,
 ) -> Collection:
     """Make a collection of documents, and fit a model on it, and a kernel model to smooth by.
 
-    `smooth` "auto" is `klsa` beside a model, and nothing where that is None.
+    Sources are as in `open_source`: files, folders, frames, lists of texts, … `id`, `title` and
+    `text` name the columns of documents (several of `text` are joined); the others are fields. Of a
+    folder every document is read whose format is known; what is skipped is logged.
+    `smooth` "auto" is `klsa` beside a model, and nothing where that is None. `types` says what type
+    fields have (text, number, boolean, date, date-dmy, date-mdy) that their values do not show.
     """
     if not sources:
         raise UsageError("nothing to index: name at least one source")
     configs = read_indexed(model, smooth)
-    documents = documents_of(sources, columns, format, on_bad)
+    chosen = columns.choose(id=id, title=title, text=text)
+    documents = documents_of(
+        sources, chosen, format, on_bad, encoding=encoding, delimiter=delimiter
+    )
+    folder = folder_of(to)
     build(
-        Path(to),
+        folder,
         documents,
         analysis=analysis,
         overwrite=overwrite,
         replace=replace,
         resources=resources,
+        types=types,
     )
     for config in configs:
         if config is not None:
-            fit_where_possible(Path(to), config, threads=resources.threads)
-    return Collection(to)
+            fit_where_possible(folder, config, threads=resources.threads)
+    return Collection(folder)

@@ -6,10 +6,15 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
+from likewise.collection.dates import write_date
 from likewise.collection.generations import older_generations, unfinished_jobs
 from likewise.collection.locks import is_local
 from likewise.collection.manifest import VERSION, Artifact
+from likewise.collection.schema import FieldType
 from likewise.collection.snapshot import Snapshot
+from likewise.collection.words import EXACT, TITLE
 from likewise.derived.store import listed
 from likewise.engine.models import ROLES
 
@@ -35,7 +40,7 @@ def describe(s: Snapshot, drift: Sequence[Drift]) -> dict[str, Any]:
         "bytes_by_kind": _bytes_by_kind(s),
         "derived": [row._asdict() for row in listed(s)],
         "languages": s.language_counts(),
-        "fields": s.field_names(),
+        "fields": {name: _describe_field(s, name) for name in s.field_types},
         "models": by_role["like"],
         "kernels": by_role["smooth"],
         "graphs": [one.name for one in roots if one.kind == "graph"],
@@ -52,12 +57,51 @@ def describe(s: Snapshot, drift: Sequence[Drift]) -> dict[str, Any]:
     }
 
 
+def _describe_field(s: Snapshot, name: str) -> dict[str, Any]:
+    """Describe a field of the live documents: its type, how many have it, its range or a value."""
+    kind = s.field_types[name]
+    n_docs = n_values = n_texts = 0
+    ends: list[Any] = []
+    common = (0, "")
+    for segment in s.segments:
+        fields, live = segment.fields, segment.live
+        values, docs = fields.dates(name) if kind.is_date else fields.numbers(name)
+        here, held = values[live[docs]], live[fields.texts(name)[1]]
+        n_docs += int(np.count_nonzero(fields.present(name) & live))
+        n_values += len(here) + int(np.count_nonzero(live[fields.unseen(name)]))
+        n_texts += int(np.count_nonzero(held))
+        ends += here[[0, -1]].tolist() if len(here) else []
+        common = max(common, fields.common_text(name, live), key=lambda one: one[0])
+    write = write_date if kind.is_date else bool if kind is FieldType.BOOLEAN else _number
+    is_text = kind is FieldType.TEXT
+    return {
+        "type": str(kind),
+        "documents": n_docs,
+        "lists": n_values + n_texts > n_docs,
+        "range": [write(end) for end in (min(ends), max(ends))] if ends and not is_text else [],
+        "as_text": 0 if is_text else n_texts,
+        "example": common[1],
+    }
+
+
+def _number(value: float) -> int | float:
+    return int(value) if value.is_integer() else value
+
+
 def _bytes_by_kind(snapshot: Snapshot) -> dict[str, int]:
-    """Give how large the files of each kind are: texts, arrays for words, what was derived."""
+    """Give how large the files of each kind are: texts, arrays for words, what was derived.
+
+    Fields of words beside the main one are told apart.
+    """
     sizes: Counter[str] = Counter()
     for entry in snapshot.manifest.files():
         sizes[entry.file.partition("-")[0]] += entry.size
-    return dict(sizes)
+    for pack in (segment.packs[0] for segment in snapshot.segments):
+        for field, kind in ((TITLE, "titles"), (EXACT, "exact")):
+            n_bytes = sum(pack.n_bytes(name) for name in pack.names if name.startswith(field))
+            sizes["index"] -= n_bytes
+            sizes[kind] += n_bytes
+    return {kind: n_bytes for kind, n_bytes in sizes.items() if n_bytes}
 
 
 def _kept_of_documents(roots: Iterable[Artifact]) -> list[str]:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from likewise import registry
+from likewise.engine.arguments import listed
 from likewise.engine.fitting import fit_stored
 from likewise.engine.state import State, of_one_state
 from likewise.errors import UnknownModel, UsageError
@@ -88,7 +89,8 @@ class Models(Mapping[str, Any]):
         `warm_start` goes on from the model that is there. With `default` it answers from now on
         where no model is named. `progress` is told of every step of the fit.
         """
-        from likewise.models.fitting import read_config
+        from likewise.models.bags import Sample
+        from likewise.models.fitting import FitJob, read_config
 
         if not model and (vectors is not None or gram is not None):
             model = "vectors" if gram is None else "klsa"
@@ -97,19 +99,8 @@ class Models(Mapping[str, Any]):
                 raise UsageError("which model? Name it, as in fit('ddm')")
             self.fit("klsa", threads=threads, progress=progress, default=default)
             model = "lsi"
-        fitted = fit_stored(
-            self._state.folder,
-            read_config(model) if isinstance(model, str) else model,
-            name=name,
-            vectors=vectors,
-            ids=ids,
-            gram=gram,
-            sample=sample,
-            warm_start=warm_start,
-            default=default,
-            threads=threads,
-            progress=progress,
-        )
+        job = FitJob(name, sample or Sample(), warm_start, vectors, ids, gram, threads, progress)
+        fitted = fit_stored(self._state.folder, read_config(model), job, default=default)
         self._state.changed()
         return fitted
 
@@ -181,9 +172,9 @@ class Models(Mapping[str, Any]):
 
     @of_one_state
     def transform(self, ids: str | Sequence[str], *, model: str = "", words: int = 15) -> Triples:
-        """Give documents of the collection as arrays: topics, own words, shares."""
+        """Give documents of the collection as arrays: topics, specific words, shares."""
         snapshot = self._state.snapshot
-        wanted = [ids] if isinstance(ids, str) else ids
+        wanted = listed(ids, what="an id")
         docs = np.array([snapshot.find_doc(doc_id) for doc_id in wanted], np.int64)
         triples: Triples = self._decomposing(model).transform(
             snapshot.term_counts(docs), words=words

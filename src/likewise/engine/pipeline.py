@@ -3,24 +3,26 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import partial
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias, overload
 
 from likewise.collection.cards import LEAD
 from likewise.collection.snapshot import Snapshot
 from likewise.engine.answers import Answer, Answers
-from likewise.errors import UsageError
+from likewise.engine.arguments import check_counts
+from likewise.engine.frames import run_frame
+from likewise.engine.queries import Queries, as_queries, frame_queries, query_frame
+from likewise.errors import UsageError, WrongType
 from likewise.evaluate.trec import Run
-from likewise.records import Filter, Query
+from likewise.records import ALL, Filter, Query
 from likewise.retrieve.models import BM25, Model
 from likewise.show.text import one_line
-from likewise.stages.reading import read_stage
-from likewise.stages.stage import Chain, Context, Result, Stage, Where, as_results, as_stage
+from likewise.stages.stage import Chain, Context, Result, Stage, Where, as_stage
 
 if TYPE_CHECKING:
     from likewise.compiled import Ints
-    from likewise.expand.expander import Expander
+    from likewise.expand.expansion import Expander
     from likewise.like.smooth import Smoothing
     from likewise.records import Explanation
 
@@ -41,21 +43,29 @@ class Pipeline:
     def __init__(
         self, snapshot: Snapshot, stage: Stage, *, k: int = 1000, threads: int = 1
     ) -> None:
-        if k < 1:
-            raise UsageError(f"k must be at least 1, not {k}")
-        if threads < 0:
-            raise UsageError(f"threads must be at least 1, or 0 for all cores, not {threads}")
+        check_counts(least=1, k=k)
+        check_counts(threads=threads)
         self.snapshot = snapshot
         self.stage = stage
-        self.k = k
-        self.threads = threads or os.cpu_count() or 1
+        self.k = int(k)
+        self.threads = int(threads) or os.cpu_count() or 1
 
+    @overload
     def __call__(
-        self, queries: str | Query | Result | Iterable[str | Query | Result]
-    ) -> list[Result]:
-        """Answer queries: texts, `Query` records, or results of another pipeline."""
-        context = Context(self.snapshot, self.k, self.threads)
-        return Chain(self.stage.steps).run(as_results(queries), context)
+        self, queries: str | Query | Result | Iterable[str | Query | Result] | Mapping[str, str]
+    ) -> list[Result]: ...
+    @overload
+    def __call__(self, queries: Any) -> Any: ...
+    def __call__(self, queries: Any) -> Any:
+        """Answer queries: texts, `Query` records, results of a pipeline, a dict of ids and texts.
+
+        A frame of queries (`qid`, `query`) gives a frame of the same library, of documents: `qid`,
+        `docno`, `score` and `rank`, which begins with 1.
+        """
+        frame = query_frame(queries)
+        if frame is not None:
+            return run_frame(self.as_run(self._batches(frame_queries(frame))), like=frame)
+        return self._results(as_queries(queries))
 
     def __rshift__(self, other: Stage | Pipeline | str | Callable[[Result], Result]) -> Pipeline:
         """Send what this gives through other stages; k and threads are those of the last."""
@@ -65,7 +75,7 @@ class Pipeline:
         stage = self.stage >> as_stage(other)
         return Pipeline(self.snapshot, stage, k=self.k, threads=self.threads)
 
-    def run(self, queries: Iterable[str | Query], *, name: str = "") -> Run:
+    def run(self, queries: Queries, *, name: str = "") -> Run:
         """Answer many queries, for evaluation or a TREC run file."""
         return self.as_run(self.results(queries), name=name)
 
@@ -77,15 +87,23 @@ class Pipeline:
             run.add(result.query.qid, zip(doc_ids, result.ranking.scores.tolist(), strict=True))
         return run
 
-    def results(self, queries: Iterable[str | Query]) -> Iterator[Result]:
+    def results(self, queries: Queries) -> Iterator[Result]:
         """Answer queries as they come, some at a time."""
-        asked = as_results(queries)
+        return self._batches(as_queries(queries))
+
+    def _batches(self, asked: Sequence[Result]) -> Iterator[Result]:
         for start in range(0, len(asked), _BATCH):
-            yield from self(asked[start : start + _BATCH])
+            yield from self._results(asked[start : start + _BATCH])
+
+    def _results(self, asked: Sequence[Result]) -> list[Result]:
+        context = Context(self.snapshot, self.k, self.threads)
+        return Chain(self.stage.steps).run(asked, context)
 
     def answers(self, query: str | Query, *, explain: bool = False) -> Answers:
         """Answer one query as a person reads it."""
-        [result] = self(query)
+        if not isinstance(query, str | Query):
+            raise WrongType.of(query, "a query is a text or a Query (run answers several)")
+        [result] = self._results(as_queries(query))
         return self.read(result, explain=explain)
 
     def read(self, result: Result, *, explain: bool = False) -> Answers:
@@ -106,7 +124,7 @@ class Pipeline:
         answers = Answers(found, query=_shown(query), method=self.name)
         answers = answers.grown(query) if query.expansion else answers
         if explain and not any(one and one.evidence for one in told):
-            return answers.spelt(partial(self._words, query.text, ranking.docs, found))
+            return answers.with_words(partial(self._words, query.text, ranking.docs, found))
         return answers
 
     def _words(
@@ -135,7 +153,7 @@ class Pipeline:
             if len(left) < n_left:
                 texts.append(s.document(doc).text)
         words = readable_terms(s, missing, texts) | words if missing else words
-        for term in terms:
+        for term in dict.fromkeys(terms):
             if term not in typed and (part := part_of(term, typed, s)):
                 words[term] = f"{words.get(term, term)} (has {typed[part]})"
         return words
@@ -155,12 +173,13 @@ def read_search(
     snapshot: Snapshot, method: Method = "", expand: Expansion = "", smooth: Smooth = ""
 ) -> Stage:
     """Read a search as `Collection.pipeline` takes it."""
-    if not method and not expand and not smooth:
+    default = not method and not expand and not smooth
+    if default:
         smooth = _DEFAULT_SMOOTH if "smooth" in snapshot.manifest.defaults else ""
         expand = _DEFAULT_EXPAND
     stage = read_method(method) if method else BM25()
     if expand and not _is_none(expand):
-        from likewise.expand.reading import read_expander
+        from likewise.expand.expansion import read_expander
 
         how = read_expander(expand)
         if not isinstance(stage.steps[-1], Model):
@@ -172,15 +191,20 @@ def read_search(
         from likewise.like.smooth import Smoothing, read_smoothing
 
         if not isinstance(smooth, str | Smoothing):
-            raise UsageError(f"{smooth!r} is no smoothing: write klsa, klsa(docs=10), or none")
+            raise WrongType(f"{smooth!r} is no smoothing: write klsa, klsa(docs=10), or none")
         stage = stage >> read_smoothing(smooth)
+    if default and snapshot.has_positions:
+        from likewise.retrieve.proximity import Proximity
+
+        stage = stage >> Proximity()
     return stage
 
 
 def read_method(method: Method, filter: Filters = "") -> Stage:
     """Read a stage, with a filter before it."""
-    stage = read_stage(method) if isinstance(method, str) else method
-    return Where(Filter.read(filter)) >> stage if filter else stage
+    stage = as_stage(method)
+    found = ALL if filter is None else Filter.read(filter)
+    return stage if found == ALL else Where(found) >> stage
 
 
 def check_searches(pipeline: Pipeline) -> Pipeline:

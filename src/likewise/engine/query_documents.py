@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
+from likewise.engine.arguments import listed
 from likewise.errors import UsageError
 from likewise.records import Query, QueryDocument
 
@@ -27,8 +28,11 @@ def like_query(
 
 
 def _in_hand(ids: Names, texts: Names) -> tuple[QueryDocument, ...]:
-    known = [QueryDocument(doc_id) for doc_id in _listed(ids)]
-    return (*known, *(QueryDocument(text=one) for one in _listed(texts)))
+    known = [QueryDocument(doc_id) for doc_id in listed(ids, what="an id")]
+    if QueryDocument() in known:
+        raise UsageError("an id is a text that is not empty, not ''")
+    given = listed(texts, what="text")
+    return (*known, *(QueryDocument(text=one) for one in given))
 
 
 def _with_vector(like: tuple[QueryDocument, ...], vector: ArrayLike) -> tuple[QueryDocument, ...]:
@@ -44,7 +48,3 @@ def _with_vector(like: tuple[QueryDocument, ...], vector: ArrayLike) -> tuple[Qu
         )
     given = tuple(one_vector(vector).tolist())
     return (*like[:-1], like[-1]._replace(vector=given))
-
-
-def _listed(names: Names) -> list[str]:
-    return [names] if isinstance(names, str) else [*names]

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from likewise.derived.kind import Progress
     from likewise.engine.collection import Collection
     from likewise.engine.pipeline import Method
-    from likewise.expand.expander import Expander
+    from likewise.expand.expansion import Expander
     from likewise.records import Query
 
 # Queries between two looks at the progress: expansion may take some hundredths of a second each.
@@ -76,10 +76,10 @@ def risk_of(
     for how in ways:
         points = []
         for share in at:
-            run = ask(how.at(share))
+            run = ask(how.with_share(share))
             points.append(Point(share, ruler.measure(run)))
             # The expander as it is may be one of its points; the other runs are not kept.
-            if how.at(share) == how:
+            if how.with_share(share) == how:
                 runs[how] = run
         curves.append(Curve(str(how), tuple(points)))
         if how not in runs:
@@ -102,7 +102,7 @@ def n_runs(
 ) -> int:
     """Count the runs that `risk_of` makes: one without expansion, and of each expander."""
     ways, _ = _ways(expanders, against)
-    return 1 + sum(len(shares) + (how not in map(how.at, shares)) for how in ways)
+    return 1 + sum(len(shares) + (how not in map(how.with_share, shares)) for how in ways)
 
 
 def asked_qrels(queries: Sequence[Query], qrels: Qrels) -> Qrels:
@@ -135,7 +135,7 @@ def _ways(
     expanders: Sequence[str | Expander], against: Sequence[tuple[str | Expander, str | Expander]]
 ) -> tuple[list[Expander], list[tuple[Expander, Expander]]]:
     """All expanders, each once, and the pairs of them that are compared."""
-    from likewise.expand.reading import read_expander
+    from likewise.expand.expansion import read_expander
 
     pairs = [(read_expander(how), read_expander(other)) for how, other in against]
     ways = dict.fromkeys([*map(read_expander, expanders), *chain.from_iterable(pairs)])

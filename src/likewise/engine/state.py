@@ -11,12 +11,19 @@ from typing import Any, Concatenate, ParamSpec, Protocol, Self, TypeVar
 from likewise.collection.cleaning import tidy
 from likewise.collection.snapshot import Snapshot, open_snapshot
 from likewise.derived.store import carry_over
-from likewise.errors import UsageError
+from likewise.errors import UsageError, WrongType
 from likewise.forking import Lock
 
 Path_ = str | os.PathLike[str]
 P = ParamSpec("P")
 R = TypeVar("R")
+
+
+def folder_of(path: Path_) -> Path:
+    """Give the folder of a collection, which may not be there yet."""
+    if not isinstance(path, str | os.PathLike):
+        raise WrongType.of(path, "a collection is a folder, named by a text or a path")
+    return Path(os.fsdecode(path))
 
 
 class _Shown:

@@ -6,14 +6,15 @@ import os
 from collections.abc import Iterable
 from contextlib import suppress
 from dataclasses import fields
-from numbers import Integral, Real
+from numbers import Real
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
 from likewise.collection.build import content
+from likewise.engine.arguments import check_counts, check_texts
 from likewise.engine.state import State, of_one_state
-from likewise.errors import LockedError, StorageError, UsageError
+from likewise.errors import LockedError, StorageError, UsageError, WrongType
 from likewise.records import EMPTY, Query
 from likewise.retrieve.models import BM25, TFIDF, Model, read_model
 from likewise.retrieve.words import retriever_of, terms_of
@@ -264,36 +265,15 @@ class Terms:
         method: str | Model = BM25(),
     ) -> Perturbed:
         """Ask a query again with its terms weighed otherwise: which words move together?"""
-        from likewise.expand.expander import Asked, Setting
+        from likewise.expand.expansion import Feedback, WordSearch
         from likewise.expand.perturb import perturb
 
         snapshot = self._state.snapshot
         model = read_model(method) if isinstance(method, str) else method
         terms = terms_of(Query("1", query) if isinstance(query, str) else query, snapshot)
-        setting = Setting(retriever_of(snapshot, model))
-        [found] = perturb([Asked(terms, EMPTY)], setting, strategy, docs=docs)
+        search = WordSearch(retriever_of(snapshot, model))
+        [found] = perturb([Feedback(terms, EMPTY)], search, strategy, docs=docs)
         return found
-
-
-def check_texts(**given: object) -> None:
-    """Raise unless all that was given is text."""
-    for name, value in given.items():
-        if not isinstance(value, str):
-            raise UsageError(f"{name} is a text, not {_shown(value)}")
-
-
-def check_counts(**given: object) -> None:
-    """Raise unless all that was given are whole numbers from 0 up; true and false are none."""
-    for name, value in given.items():
-        if not isinstance(value, Integral) or isinstance(value, bool):
-            raise UsageError(f"{name} is a whole number, not {_shown(value)}")
-        if int(value) < 0:
-            names, values = " and ".join(given), " and ".join(map(str, given.values()))
-            raise UsageError(f"{names} must be 0 or more, not {values}")
-
-
-def _shown(value: object) -> str:
-    return f"{repr(value)[:40]} ({type(value).__name__})"
 
 
 def _nearness(options: dict[str, Any]) -> Nearness:
@@ -313,5 +293,5 @@ def _nearness(options: dict[str, Any]) -> Nearness:
         elif isinstance(field.default, int):
             check_counts(**{field.name: value})
         elif not isinstance(value, Real):
-            raise UsageError(f"{field.name} is a number, not {_shown(value)}")
+            raise WrongType.of(value, f"{field.name} is a number")
     return Nearness(**options)

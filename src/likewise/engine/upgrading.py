@@ -32,6 +32,7 @@ from likewise.collection.manifest import (
     format_manifest,
     parse_manifest,
 )
+from likewise.collection.schema import Types, known_types
 from likewise.collection.segment import Segment
 from likewise.collection.snapshot import Snapshot
 from likewise.compiled import Ints
@@ -89,9 +90,15 @@ def _upgrade(
     old: Format1, job: Job, resources: Resources, progress: Progress | None, *, keep: bool
 ) -> None:
     folder = old.folder
-    segments = _build(old, job, resources, progress)
+    segments, types = _build(old, job, resources, progress)
+    # Terms stay those of old; where they stand is found as the texts are analysed again.
+    analysis = changed(old.analysis, positions=True)
     manifest = Manifest(
-        old.analysis, generation=old.generation, lineage=new_id(), segments=tuple(segments)
+        analysis,
+        generation=old.generation,
+        lineage=new_id(),
+        fields=types,
+        segments=tuple(segments),
     )
     # A graph that was being made when its process was killed was none.
     whole = [fitted for fitted in old.fitted() if not fitted.name.endswith(" (being made)")]
@@ -118,11 +125,11 @@ def _open_job(folder: Path, old: Format1) -> Job:
     if _read_plan(job, old) is None:
         shutil.rmtree(job.path, ignore_errors=True)
         job.path.mkdir()
-        _write_plan(job, old, [])
+        _write_plan(job, old, [], {})
     return job
 
 
-def _read_plan(job: Job, old: Format1) -> list[SegmentEntry] | None:
+def _read_plan(job: Job, old: Format1) -> tuple[list[SegmentEntry], Types] | None:
     try:
         plan = orjson.loads((job.path / PLAN).read_bytes())
         manifest = parse_manifest(orjson.dumps(plan["manifest"]), job.path / PLAN)
@@ -130,13 +137,13 @@ def _read_plan(job: Job, old: Format1) -> list[SegmentEntry] | None:
             return None
         for entry in manifest.segments:
             Segment(entry, job.path.joinpath).check()
-        return list(manifest.segments)
+        return list(manifest.segments), known_types(manifest.fields)
     except (OSError, ValueError, KeyError, TypeError, CollectionError):
         return None
 
 
-def _write_plan(job: Job, old: Format1, segments: list[SegmentEntry]) -> None:
-    state, _ = format_manifest(Manifest(old.analysis, segments=tuple(segments)))
+def _write_plan(job: Job, old: Format1, segments: list[SegmentEntry], types: Types) -> None:
+    state, _ = format_manifest(Manifest(old.analysis, fields=types, segments=tuple(segments)))
     plan = {"job": "upgrade", "of": old.crc, "manifest": orjson.loads(state)}
     write_bytes(job.path / "plan.new", orjson.dumps(plan))
     (job.path / "plan.new").replace(job.path / PLAN)
@@ -144,9 +151,9 @@ def _write_plan(job: Job, old: Format1, segments: list[SegmentEntry]) -> None:
 
 def _build(
     old: Format1, job: Job, resources: Resources, progress: Progress | None
-) -> list[SegmentEntry]:
+) -> tuple[list[SegmentEntry], Types]:
     """Analyse the documents, segment by segment; finished ones are noted in the plan."""
-    segments = _read_plan(job, old) or []
+    segments, types = _read_plan(job, old) or ([], {})
     sealed = [Segment(entry, job.path.joinpath) for entry in segments]
     terms = StringTable()
     if not sealed:
@@ -166,14 +173,14 @@ def _build(
     builder: SegmentBuilder | None = None
 
     def seal() -> None:
-        nonlocal builder, terms
+        nonlocal builder, terms, types
         assert builder is not None
         # The first segment has all terms of old, whoever used them first.
         mine = Strings.joined([terms.strings, lexicon.take_new()])
         segments.append(builder.seal(mine, resources))
         sealed.append(Segment(segments[-1], job.path.joinpath))
-        terms, builder = StringTable(), None
-        _write_plan(job, old, segments)
+        terms, types, builder = StringTable(), builder.types, None
+        _write_plan(job, old, segments, types)
 
     batches: Iterator[PreparedBatch] = prepare(old.documents(n_taken), resources, lexicon.analyzer)
     try:
@@ -182,7 +189,7 @@ def _build(
                 seal()
             if builder is None:
                 start = sum(entry.n_terms for entry in segments)
-                builder = SegmentBuilder(job, first_term=start)
+                builder = SegmentBuilder(job, first_term=start, types=types)
             ids = Strings.of([encode(document.id) for document in batch.documents])
             builder.add(batch, ids, lexicon)
             if progress is not None:
@@ -195,7 +202,7 @@ def _build(
         if builder is not None:
             builder.abandon()
         raise
-    return segments
+    return segments, types
 
 
 def _check(old: Format1, snapshot: Snapshot) -> None:

@@ -1,4 +1,4 @@
-"""Which weight of own words suits the user's own judgements? Learnt by cross-validation."""
+"""Which weight of specific words suits the user's own judgements? Learnt by cross-validation."""
 
 from __future__ import annotations
 

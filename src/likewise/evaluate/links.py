@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Container, Iterable, Mapping
 from typing import Any
 
-from likewise.errors import UsageError
+from likewise.errors import Remedy, UsageError
 from likewise.evaluate.trec import Qrels
 
 _MOST_JUDGEMENTS = 20_000_000
@@ -49,8 +49,9 @@ def qrels_from_labels(labels: Mapping[str, Any], *, wanted: Collection[str] | No
     n = sum(len(having[label]) for doc_id in asking for label in mine[doc_id])
     if n > _MOST_JUDGEMENTS:
         raise UsageError(
-            f"{n:,} pairs of documents share a label, and {_MOST_JUDGEMENTS:,} fit: take fewer "
-            "documents as queries (--sample), or a field whose values fewer documents share"
+            f"{n:,} pairs of documents share a label, and {_MOST_JUDGEMENTS:,} fit; take a field "
+            "whose values fewer documents share, or fewer documents as queries",
+            remedy=Remedy("sample=1000 takes so many", "--sample 1000 takes so many"),
         )
     qrels = Qrels()
     for doc_id in asking:

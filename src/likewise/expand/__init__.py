@@ -5,14 +5,14 @@ Your own parts fit in:
 - A strategy of perturbation is a function of the number n of the query's terms that gives an
   array, a row of n weights for each perturbation (or that array):
   `c.terms.perturb("japanese wave", lambda n: 1 - 0.5 * np.eye(n))`.
-- A similarity of words is a function of queries, a setting and a number of documents that gives
-  a `Context` for each: `SIMILARITIES["mine"] = Similarity(function)`, then
+- A similarity of words is a function of queries, a `WordSearch` and a number of documents that
+  gives a `Context` for each: `SIMILARITIES["mine"] = Similarity(function)`, then
   `robust(similarity=mine)`.
 - An expander is a frozen dataclass that inherits from `Expander` and has `feedback_docs`,
-  `at(share)` and `grow(batch, setting)`, which gives a `Grown` for each query:
+  `with_share(share)` and `expand(batch, search)`, which gives a `ExpansionResult` for each query:
   `c.search("japanese wave", expand=Mine())`.
 """
 
-from likewise.expand.expander import Asked, Expander, Grown, Setting
+from likewise.expand.expansion import Expander, ExpansionResult, Feedback, WordSearch
 
-__all__ = ["Asked", "Expander", "Grown", "Setting"]
+__all__ = ["Expander", "ExpansionResult", "Feedback", "WordSearch"]

@@ -16,16 +16,17 @@ import numpy as np
 
 from likewise.compiled import Doubles, Ints
 from likewise.errors import UsageError
-from likewise.expand.expander import (
+from likewise.expand.expansion import (
     NO_SHARE,
-    Asked,
     Expander,
-    Grown,
-    Setting,
+    ExpansionResult,
+    Feedback,
+    WordSearch,
     check_counts,
     check_share,
     doc_weights,
     mix,
+    rank_weights,
 )
 from likewise.expand.pool import Pool, read_pool
 from likewise.records import Ranking
@@ -39,7 +40,7 @@ _LARGEST_PART = 1e6
 
 
 @dataclass(frozen=True)
-class Feedback(Expander, ABC):
+class FeedbackExpander(Expander, ABC):
     """An expander that chooses `terms` of the first `docs` of a ranking and gives them a share."""
 
     docs: int
@@ -56,28 +57,28 @@ class Feedback(Expander, ABC):
         """How many documents of the first ranking it needs."""
         return self.docs
 
-    def at(self, share: float) -> Self:
+    def with_share(self, share: float) -> Self:
         """Give the same with another share of feedback."""
         return replace(self, share=share)
 
-    def grow(self, batch: Sequence[Asked], setting: Setting) -> list[Grown]:
+    def expand(self, batch: Sequence[Feedback], search: WordSearch) -> list[ExpansionResult]:
         """Expand queries."""
-        return [self._grow(asked, setting) for asked in batch]
+        return [self._expand(feedback, search) for feedback in batch]
 
-    def _grow(self, asked: Asked, setting: Setting) -> Grown:
-        docs = asked.ranking.docs[: self.docs]
+    def _expand(self, feedback: Feedback, search: WordSearch) -> ExpansionResult:
+        docs = feedback.ranking.docs[: self.docs]
         if len(docs) == 0:
-            return Grown({}, NO_ANSWER)
-        pool = read_pool(setting.retriever.collection, docs, asked.terms)
-        return self.join(pool, asked.ranking, setting)
+            return ExpansionResult({}, NO_ANSWER)
+        pool = read_pool(search.retriever.collection, docs, feedback.terms)
+        return self.join(pool, feedback.ranking, search)
 
     @abstractmethod
-    def join(self, pool: Pool, ranking: Ranking, setting: Setting) -> Grown:
+    def join(self, pool: Pool, ranking: Ranking, search: WordSearch) -> ExpansionResult:
         """Join the query with terms of its first documents."""
 
 
 @dataclass(frozen=True)
-class RM3(Feedback):
+class RM3(FeedbackExpander):
     """Relevance model (Lavrenko, Croft 2001), joined with the query (Abdul-Jaleel et al. 2004).
 
     `p(w|R) = Σ p(d) tf/length` over the first `docs`. p(d) goes by score as in Anserini, and where
@@ -90,9 +91,9 @@ class RM3(Feedback):
     share: float = 0.5
     notation: ClassVar[str] = "rm3"
 
-    def join(self, pool: Pool, ranking: Ranking, setting: Setting) -> Grown:
+    def join(self, pool: Pool, ranking: Ranking, search: WordSearch) -> ExpansionResult:
         """Join the query with its relevance model."""
-        weights = doc_weights(ranking, self.docs, is_log=setting.retriever.model.log)
+        weights = doc_weights(ranking, self.docs, is_log=search.retriever.model.log)
         p = relevance(pool, weights)
         chosen = pool.largest(p, self.terms)
         return mix(pool, chosen, p[chosen], self.share, norm="sum")
@@ -107,7 +108,35 @@ class RM1(RM3):
 
 
 @dataclass(frozen=True)
-class Bo1(Feedback):
+class RankedRM(FeedbackExpander):
+    """A relevance model whose documents weigh by rank and whose terms by rarity.
+
+    `p = Σ 1/rank · tf/(length + average)` over the first `docs`; without the average, a document
+    of a title alone would outweigh all others. Terms are chosen by `p idf`, weighed by `p √idf`.
+    """
+
+    docs: int = 20
+    terms: int = 50
+    share: float = 0.5
+    notation: ClassVar[str] = "rrm"
+
+    def join(self, pool: Pool, ranking: Ranking, search: WordSearch) -> ExpansionResult:
+        """Join the query with its relevance model."""
+        chosen, weights = self.choose(pool)
+        return mix(pool, chosen, weights, self.share, norm="sum")
+
+    def choose(self, pool: Pool) -> tuple[Ints, Doubles]:
+        """Choose terms of a pool whose first documents are the ranking's, and weigh them."""
+        n = min(self.docs, len(pool.docs))
+        by_rank = np.zeros(len(pool.docs))
+        by_rank[:n] = rank_weights(n)
+        p = relevance(pool, by_rank, damping=pool.collection.average_length)
+        chosen = pool.largest(p * pool.idf, self.terms)
+        return chosen, (p * np.sqrt(pool.idf))[chosen]
+
+
+@dataclass(frozen=True)
+class Bo1(FeedbackExpander):
     """Bose-Einstein statistics (Amati 2003), as in Terrier.
 
     A term with f occurrences in the first `docs` and F in the N documents of the collection
@@ -122,7 +151,7 @@ class Bo1(Feedback):
     share: float = 0.5
     notation: ClassVar[str] = "bo1"
 
-    def join(self, pool: Pool, ranking: Ranking, setting: Setting) -> Grown:
+    def join(self, pool: Pool, ranking: Ranking, search: WordSearch) -> ExpansionResult:
         """Join the query with the terms that diverge most."""
         counts = pool.total(pool.counts)
         in_docs = np.bincount(pool.columns, minlength=len(pool.terms))
@@ -189,24 +218,24 @@ class Rocchio(Expander):
         """How many documents of the first ranking it needs."""
         return max(_WHOLE_RANKING, 2 * self.docs) if self.gamma else self.docs
 
-    def at(self, share: float) -> Rocchio:
+    def with_share(self, share: float) -> Rocchio:
         """Give the same with beta over alpha + beta at a share, gamma in proportion to beta."""
         check_share(self.notation, share)
         gamma = self.gamma * share / (self.beta or 1)
         return replace(self, alpha=1 - share, beta=share, gamma=gamma)
 
-    def grow(self, batch: Sequence[Asked], setting: Setting) -> list[Grown]:
+    def expand(self, batch: Sequence[Feedback], search: WordSearch) -> list[ExpansionResult]:
         """Expand queries."""
-        return [self._grow(asked, setting) for asked in batch]
+        return [self._expand(feedback, search) for feedback in batch]
 
-    def _grow(self, asked: Asked, setting: Setting) -> Grown:
-        first = asked.ranking.docs[: self.docs]
+    def _expand(self, feedback: Feedback, search: WordSearch) -> ExpansionResult:
+        first = feedback.ranking.docs[: self.docs]
         if len(first) == 0:
-            return Grown({}, NO_ANSWER)
+            return ExpansionResult({}, NO_ANSWER)
         if self.beta == self.gamma == 0:
-            return Grown({}, NO_SHARE)
-        last = asked.ranking.docs[len(first) :][-self.docs :] if self.gamma else first[:0]
-        pool = read_pool(setting.retriever.collection, np.concatenate([first, last]), asked.terms)
+            return ExpansionResult({}, NO_SHARE)
+        last = feedback.ranking.docs[len(first) :][-self.docs :] if self.gamma else first[:0]
+        pool = read_pool(search.retriever.collection, np.concatenate([first, last]), feedback.terms)
         idf = tfidf_idf(pool.collection.n_docs, pool.doc_freqs)
         entries = (1 + np.log(pool.counts)) * idf[pool.columns]
         sizes = np.sqrt(np.bincount(pool.rows, np.square(entries), len(pool.docs)))

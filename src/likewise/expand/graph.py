@@ -9,12 +9,12 @@ from typing import TYPE_CHECKING, ClassVar, NamedTuple
 import numpy as np
 
 from likewise.compiled import Doubles
-from likewise.expand.expander import (
+from likewise.expand.expansion import (
     NO_SHARE,
-    Asked,
     Expander,
-    Grown,
-    Setting,
+    ExpansionResult,
+    Feedback,
+    WordSearch,
     check_counts,
     check_share,
     join,
@@ -46,7 +46,7 @@ class _Words(NamedTuple):
 
 
 @dataclass(frozen=True)
-class Associated(Expander):
+class GraphExpander(Expander):
     """Expansion by the terms that are near to all words of a query on a graph of terms.
 
     The nearness of a term to a word is K over the mean of the word's 20 nearest; that to the query
@@ -87,30 +87,30 @@ class Associated(Expander):
         """How many documents of the first ranking it needs: it looks at none."""
         return 0
 
-    def at(self, share: float) -> Associated:
+    def with_share(self, share: float) -> GraphExpander:
         """Give the same with another share of the expansion."""
         return replace(self, share=share)
 
-    def grow(self, batch: Sequence[Asked], setting: Setting) -> list[Grown]:
+    def expand(self, batch: Sequence[Feedback], search: WordSearch) -> list[ExpansionResult]:
         """Expand queries."""
         if self.share == 0:
-            return [Grown({}, NO_SHARE)] * len(batch)
+            return [ExpansionResult({}, NO_SHARE)] * len(batch)
         from likewise.terms.graph_cache import open_graph
 
-        collection = setting.retriever.collection
-        opened = open_graph(collection, self.graph, self.nearness, threads=setting.threads)
+        collection = search.retriever.collection
+        opened = open_graph(collection, self.graph, self.nearness, threads=search.threads)
         columns = _Columns(opened)
         return [
-            self._grow(opened, words, columns)
+            self._expand(opened, words, columns)
             for start in range(0, len(batch), _TOGETHER)
             for words in columns.of(
-                _read(batch[start : start + _TOGETHER], setting, opened.stored.node_of)
+                _read(batch[start : start + _TOGETHER], search, opened.stored.node_of)
             )
         ]
 
-    def _grow(self, opened: TermGraph, words: _Words, columns: _Columns) -> Grown:
+    def _expand(self, opened: TermGraph, words: _Words, columns: _Columns) -> ExpansionResult:
         if not words.nodes:
-            return Grown({}, "no word of it is a term of the graph")
+            return ExpansionResult({}, "no word of it is a term of the graph")
         numbers = opened.stored.term_numbers
         near = np.zeros(len(opened))
         weights = np.array(words.weights) * np.maximum(opened.rarity[words.nodes], 1e-3)
@@ -163,11 +163,13 @@ class _Columns:
         return near / mean if mean > 0 else near
 
 
-def _read(batch: Sequence[Asked], setting: Setting, node_of: Mapping[int, int]) -> list[_Words]:
+def _read(
+    batch: Sequence[Feedback], search: WordSearch, node_of: Mapping[int, int]
+) -> list[_Words]:
     out = []
     for one in batch:
         terms = [t for t, weight in one.terms.items() if LEAST_WEIGHT <= weight <= LARGEST_WEIGHT]
-        numbers, _, _ = setting.retriever.known(terms)
+        numbers, _, _ = search.retriever.known(terms)
         known = [
             (t, number) for t, number in zip(terms, numbers.tolist(), strict=True) if number >= 0
         ]

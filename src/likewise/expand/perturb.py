@@ -17,7 +17,7 @@ from numpy.typing import ArrayLike
 
 from likewise.compiled import Doubles, Ints
 from likewise.errors import UsageError
-from likewise.expand.expander import Asked, Setting, check_counts, rank_weights
+from likewise.expand.expansion import Feedback, WordSearch, check_counts, rank_weights
 from likewise.expand.feedback import NO_ANSWER
 from likewise.expand.perturb_kernels import gather, relevance_models, squared_distances
 from likewise.expand.pool import Pool, read_pool
@@ -130,8 +130,8 @@ class Perturbed:
 
 
 def perturb(
-    batch: Sequence[Asked],
-    setting: Setting,
+    batch: Sequence[Feedback],
+    search: WordSearch,
     strategy: str | Strategy | ArrayLike = "loo",
     *,
     docs: int = 50,
@@ -151,21 +151,21 @@ def perturb(
         raise UsageError(f"smoothing is a share above 0 and below 1, not {smoothing}")
     give_weights = _as_function(strategy)
     joins = give_weights in STRATEGIES.values()
-    terms = {term for asked in batch for term in asked.terms}
-    known = _look_up(setting.retriever, sorted(terms))
-    jobs = [_start(asked, known, docs, most) for asked in batch]
-    search = _Search(setting, docs)
+    terms = {term for one in batch for term in one.terms}
+    known = _look_up(search.retriever, sorted(terms))
+    jobs = [_start(one, known, docs, most) for one in batch]
+    rankings = _Rankings(search, docs)
     lone = [job for job in jobs if joins and job.n_words == 1]
-    search.run(job.whole for job in lone if job.ranking is None)
+    rankings.search(job.whole for job in lone if job.ranking is None)
     for job in lone:
         if job.ranking is None:
-            job.ranking = search[job.whole]
-        _join_feedback(job, setting, docs)
+            job.ranking = rankings[job.whole]
+        _join_feedback(job, search, docs)
     for job in jobs:
         if job.terms and not (joins and job.n_words == 1):
             job.weights = _check_weights(give_weights, len(job.terms))
-    search.run(query for job in jobs for query in job.queries())
-    return [_model(job, search, setting, docs, smoothing) for job in jobs]
+    rankings.search(query for job in jobs for query in job.queries())
+    return [_model(job, rankings, search, docs, smoothing) for job in jobs]
 
 
 @dataclass
@@ -176,7 +176,7 @@ class _Job:
     of its weights are above 0; `ranking` is None where it is still to be searched for.
     """
 
-    asked: Asked
+    feedback: Feedback
     whole: Mapping[str, float]
     ranking: Ranking | None
     n_words: int
@@ -204,15 +204,15 @@ class _Job:
         return [self.whole, *again] if self.ranking is None else again
 
 
-class _Search:
+class _Rankings:
     """Rankings by query: each is searched for once, those asked for together in one call."""
 
-    def __init__(self, setting: Setting, k: int) -> None:
-        self._setting = setting
+    def __init__(self, search: WordSearch, k: int) -> None:
+        self._search = search
         self._k = k
         self._found: dict[frozenset[tuple[str, float]], Ranking] = {}
 
-    def run(self, queries: Iterable[Mapping[str, float]]) -> None:
+    def search(self, queries: Iterable[Mapping[str, float]]) -> None:
         """Search for queries; one that has no weight above 0 finds nothing."""
         wanted = {frozenset(query.items()): query for query in queries}
         new = {
@@ -221,10 +221,7 @@ class _Search:
             if key not in self._found and max(query.values(), default=0) > 0
         }
         if new:
-            retriever, allowed, threads = self._setting
-            rankings = retriever.rank(
-                list(new.values()), k=self._k, allowed=allowed, threads=threads
-            )
+            rankings = self._search.rank(list(new.values()), self._k)
             self._found.update(zip(new, rankings, strict=True))
 
     def __getitem__(self, query: Mapping[str, float]) -> Ranking:
@@ -245,10 +242,10 @@ def _look_up(retriever: Retriever, terms: Sequence[str]) -> dict[str, _Known]:
     return {term: _Known(number, value) for term, number, value in triples if number >= 0}
 
 
-def _start(asked: Asked, known: Mapping[str, _Known], docs: int, most: int) -> _Job:
+def _start(feedback: Feedback, known: Mapping[str, _Known], docs: int, most: int) -> _Job:
     whole = {
         term: float(weight)
-        for term, weight in asked.terms.items()
+        for term, weight in feedback.terms.items()
         if term in known and LEAST_WEIGHT <= abs(weight) <= LARGEST_WEIGHT
     }
     words = chosen = [term for term, weight in whole.items() if weight > 0]
@@ -258,9 +255,9 @@ def _start(asked: Asked, known: Mapping[str, _Known], docs: int, most: int) -> _
         chosen = [term for term in words if term in order]
         note = f"only the {most} weightiest of its {len(words)} terms are perturbed"
     return _Job(
-        asked,
+        feedback,
         whole,
-        asked.ranking if len(asked.ranking.docs) >= docs else None,
+        feedback.ranking if len(feedback.ranking.docs) >= docs else None,
         len(words),
         chosen,
         np.array([known[term].number for term in chosen], np.int64),
@@ -269,10 +266,10 @@ def _start(asked: Asked, known: Mapping[str, _Known], docs: int, most: int) -> _
     )
 
 
-def _join_feedback(job: _Job, setting: Setting, docs: int) -> None:
+def _join_feedback(job: _Job, search: WordSearch, docs: int) -> None:
     """Perturb a query of one term by joining feedback terms to it, one at a time."""
     assert job.ranking is not None
-    collection = setting.retriever.collection
+    collection = search.retriever.collection
     pool = read_pool(collection, job.ranking.docs[:docs], job.whole)
     weights = rank_weights(len(pool.docs))
     strength = pool.weighted(weights / pool.lengths) * pool.idf
@@ -290,12 +287,14 @@ def _join_feedback(job: _Job, setting: Setting, docs: int) -> None:
     )
 
 
-def _model(job: _Job, search: _Search, setting: Setting, docs: int, smoothing: float) -> Perturbed:
+def _model(
+    job: _Job, rankings: _Rankings, search: WordSearch, docs: int, smoothing: float
+) -> Perturbed:
     """Read the documents of a query's rankings, and estimate relevance models."""
-    collection = setting.retriever.collection
-    own = search[job.whole] if job.ranking is None else job.ranking
+    collection = search.retriever.collection
+    own = rankings[job.whole] if job.ranking is None else job.ranking
     if len(own.docs) == 0:
-        pool = read_pool(collection, EMPTY.docs, job.asked.terms)
+        pool = read_pool(collection, EMPTY.docs, job.feedback.terms)
         return Perturbed(
             pool,
             np.empty(0, np.int64),
@@ -304,12 +303,12 @@ def _model(job: _Job, search: _Search, setting: Setting, docs: int, smoothing: f
             np.empty((1, 0)),
             NO_ANSWER if job.n_words else NO_WORD,
         )
-    rankings = [own, *(own if q == job.whole else search[q] for q in job.perturbed)]
-    listed = [ranking.docs[:docs] for ranking in rankings]
+    found_for = [own, *(own if q == job.whole else rankings[q] for q in job.perturbed)]
+    listed = [ranking.docs[:docs] for ranking in found_for]
     weights = [rank_weights(len(found)) for found in listed]
     bounds = np.cumsum([0, *map(len, listed)], dtype=np.int64)
     found, shares = gather(np.concatenate(listed), bounds, np.concatenate(weights))
-    pool = read_pool(collection, found, job.asked.terms)
+    pool = read_pool(collection, found, job.feedback.terms)
     counted = (pool.bounds, pool.columns, pool.counts)
     models = relevance_models(counted, pool.lengths, shares, pool.background, smoothing)
     terms = np.searchsorted(pool.terms, job.numbers)

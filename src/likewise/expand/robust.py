@@ -10,19 +10,18 @@ import numpy as np
 
 from likewise.compiled import Doubles, Ints
 from likewise.errors import UsageError
-from likewise.expand.expander import (
+from likewise.expand.expansion import (
     NO_SHARE,
-    Asked,
     Expander,
-    Grown,
-    Setting,
+    ExpansionResult,
+    Feedback,
+    WordSearch,
     check_counts,
     check_share,
     mix,
 )
-from likewise.expand.feedback import NO_ANSWER
+from likewise.expand.feedback import NO_ANSWER, RankedRM
 from likewise.expand.qp import Limits, solve
-from likewise.expand.ranked import RankedRM
 from likewise.expand.similarity import SIMILARITIES, Context
 
 # So many queries are searched for together: the documents of all are held until they are done.
@@ -95,26 +94,26 @@ class Robust(Expander):
     def _deepest(self) -> int:
         return self.context or self.docs
 
-    def at(self, share: float) -> Robust:
+    def with_share(self, share: float) -> Robust:
         """Give the same with another share of the expansion."""
         return replace(self, share=share)
 
-    def grow(self, batch: Sequence[Asked], setting: Setting) -> list[Grown]:
+    def expand(self, batch: Sequence[Feedback], search: WordSearch) -> list[ExpansionResult]:
         """Expand queries."""
         if self.share == 0:
-            return [Grown({}, NO_SHARE)] * len(batch)
+            return [ExpansionResult({}, NO_SHARE)] * len(batch)
         look = SIMILARITIES[self.similarity].contexts
         pieces = (batch[i : i + _TOGETHER] for i in range(0, len(batch), _TOGETHER))
         return [
-            self._grow(context)
+            self._expand(context)
             for piece in pieces
-            for context in look(piece, setting, self._deepest)
+            for context in look(piece, search, self._deepest)
         ]
 
-    def _grow(self, context: Context) -> Grown:
+    def _expand(self, context: Context) -> ExpansionResult:
         pool = context.pool
         if len(pool.docs) == 0:
-            return Grown({}, NO_ANSWER)
+            return ExpansionResult({}, NO_ANSWER)
         columns, gains = self.candidates(context)
         asked = pool.asked
         limits = Limits(self.coverage, self.balance, self.keep, self.budget)
@@ -132,9 +131,9 @@ class Robust(Expander):
             limits=limits,
         )
         if x is None and limits != Limits():
-            return Grown({}, f"no choice of terms meets {self._limits()}")
+            return ExpansionResult({}, f"no choice of terms meets {self._limits()}")
         if x is None:
-            return Grown({}, f"the programme cannot be solved with {self}")
+            return ExpansionResult({}, f"the programme cannot be solved with {self}")
         x[x < _LEAST * x.max(initial=0)] = 0
         return mix(pool, columns, x, self.share, norm="sum")._replace(note=context.note)
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from likewise.compiled import Doubles, Ints
-from likewise.expand.expander import Asked, Setting
+from likewise.expand.expansion import Feedback, WordSearch
 from likewise.expand.perturb import Perturbed, perturb
 from likewise.expand.pool import Pool, read_pool
 
@@ -31,12 +31,12 @@ class Context(NamedTuple):
 
 
 class Similarity(NamedTuple):
-    """A way to find contexts: of queries, in a setting, with so many first documents each.
+    """A way to find contexts: of queries, by a search, with so many first documents each.
 
     One that `searches` asks the queries itself and needs no ranking of them.
     """
 
-    contexts: Callable[[Sequence[Asked], Setting, int], list[Context]]
+    contexts: Callable[[Sequence[Feedback], WordSearch, int], list[Context]]
     searches: bool = False
 
 
@@ -49,22 +49,22 @@ def by_perturbation(strategy: str, *, near: bool = False) -> Similarity:
     similarity, `exp(-d / median d)`, d the distances of Eq. 4.
     """
 
-    def contexts(batch: Sequence[Asked], setting: Setting, docs: int) -> list[Context]:
-        found = perturb(batch, setting, strategy, docs=docs)
+    def contexts(batch: Sequence[Feedback], search: WordSearch, docs: int) -> list[Context]:
+        found = perturb(batch, search, strategy, docs=docs)
         risk = _nearness if near else _covariance
         return [Context(one.pool, _nearness(one), risk(one), one.note) for one in found]
 
     return Similarity(contexts, searches=True)
 
 
-def by_jaccard(batch: Sequence[Asked], setting: Setting, docs: int) -> list[Context]:
+def by_jaccard(batch: Sequence[Feedback], search: WordSearch, docs: int) -> list[Context]:
     """Words are alike if the same of the first documents have them: `|both| / |either|`."""
-    collection = setting.retriever.collection
+    collection = search.retriever.collection
     pools = [read_pool(collection, asked.ranking.docs[:docs], asked.terms) for asked in batch]
     return [Context(pool, _jaccard(pool), _jaccard(pool)) for pool in pools]
 
 
-def by_graph(batch: Sequence[Asked], setting: Setting, docs: int) -> list[Context]:
+def by_graph(batch: Sequence[Feedback], search: WordSearch, docs: int) -> list[Context]:
     """Words are alike if the graph of terms has them near: K over √(K_ii K_jj).
 
     Only walks among the candidates count, with the degrees of the whole graph, so that no search
@@ -72,8 +72,8 @@ def by_graph(batch: Sequence[Asked], setting: Setting, docs: int) -> list[Contex
     """
     from likewise.terms.graph_cache import open_graph
 
-    collection = setting.retriever.collection
-    opened = open_graph(collection, threads=setting.threads)
+    collection = search.retriever.collection
+    opened = open_graph(collection, threads=search.threads)
     nodes = np.full(collection.n_terms, -1, np.int64)
     numbers = opened.stored.term_numbers
     nodes[numbers[numbers >= 0]] = np.flatnonzero(numbers >= 0)

@@ -1,24 +1,32 @@
 """Why documents are like the ones in hand: parts that add up to each score, and passages.
 
 All answers are explained in one batch: their terms are read once, one product splits the dense part
-of every score, and the words that parts are named by are looked up together.
+of every score, and the words that parts are named by are looked up together, in the texts in hand
+or else in the collection. The texts of answers are read when their passages are.
 """
 
 from __future__ import annotations
 
-from bisect import bisect
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import cached_property, partial
-from itertools import chain, repeat
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
 from likewise.collection.build import content
+from likewise.collection.snapshot import Snapshot
 from likewise.compiled import Doubles, Ints
 from likewise.like.components import EncodedQuery, Parts
-from likewise.like.passages import TermNumbers, TextWords, merge_shares
-from likewise.models.attribution import Attribution, EncodedDocument, Shares, by_magnitude
+from likewise.like.passages import TextWords
+from likewise.like.term_numbers import TermNumbers
+from likewise.models.attribution import (
+    LEADING,
+    Attribution,
+    EncodedDocument,
+    Shares,
+    by_magnitude,
+    merge_shares,
+)
 from likewise.models.surface_forms import readable_terms
 from likewise.records import Explanation, Part, Passage, Topic, WordShares, in_order
 from likewise.retrieve.question import Question
@@ -30,9 +38,10 @@ if TYPE_CHECKING:
 TOPICS, RELATED, SPECIFIC = "topics", "related words", "specific words"
 VECTORS, ROUNDING, FEEDBACK, OTHERS = "vectors", "rounding", "feedback documents", "other words"
 _TOPIC_WORDS = 6
-_NAMED = 500
 # A query's vector is in single precision.
 _LEAST_FEEDBACK = 1e-4
+# Makes a part of a tuple of its values: as `Part` does, in half the time.
+_part: Callable[[tuple[str, str, float, tuple[Part, ...]]], Part] = partial(tuple.__new__, Part)
 
 
 class LikeQuery(NamedTuple):
@@ -46,6 +55,27 @@ class LikeQuery(NamedTuple):
     encoded: Sequence[EncodedDocument]
     asked: EncodedQuery
     text: str = ""
+
+
+class ReadTexts(NamedTuple):
+    """Texts that were read; before `skips` is a title."""
+
+    words: TextWords
+    skips: Sequence[int]
+
+    @classmethod
+    def of(cls, snapshot: Snapshot, docs: Sequence[int], texts: Sequence[str] = ()) -> ReadTexts:
+        """Read some documents; texts that are given come first."""
+        documents = [snapshot.document(doc) for doc in docs]
+        read = [*texts, *map(content, documents)]
+        words = TextWords(read, snapshot.analyzer, TermNumbers.of(snapshot))
+        return cls(words, [0] * len(texts) + [len(one.title) for one in documents])
+
+    def passages(
+        self, texts: Sequence[int], shares: Sequence[WordShares]
+    ) -> list[tuple[Passage, ...]]:
+        """Choose passages of texts, other than their titles."""
+        return self.words.passages(texts, shares, skips=[self.skips[text] for text in texts])
 
 
 class Explainer:
@@ -82,7 +112,7 @@ class Explainer:
 
 
 class _Reading:
-    """The answers to one query with their texts: names parts, and finds passages."""
+    """The answers to one query: makes trees of their scores, and finds passages."""
 
     def __init__(
         self,
@@ -93,132 +123,120 @@ class _Reading:
         told: Sequence[Attribution],
     ) -> None:
         self.explainer = explainer
+        self.snapshot = explainer.snapshot
         self.query = query
+        self.docs = docs
         self.split = split
         self.told = told
-        snapshot = explainer.snapshot
-        documents = [snapshot.document(doc) for doc in docs.tolist()]
-        examples, given = query.question.examples, [query.text] * bool(query.text)
-        hand = [snapshot.document(e.doc) for e in examples[len(given) :] if e.doc >= 0]
-        self.n_hand = len(given) + len(hand)
-        self.words = TextWords(
-            [*given, *map(content, (*hand, *documents))],
-            snapshot.analyzer,
-            TermNumbers.of(snapshot),
-        )
-        self.skips = [0] * len(given) + [len(one.title) for one in (*hand, *documents)]
-        # The text of the query is shown where it is one: then it is the first.
-        self.shown = len(query.question.like) == 1 and (bool(given) or examples[0].doc >= 0)
-        self._name()
 
-    def _name(self) -> None:
-        """Look up the words of all parts at once."""
-        n = len(self.split)
-        wanted = [part.terms for part in self.split]
-        wanted += [one.pairs.terms.ravel() for one in self.told if one.pairs is not None]
-        sizes = [len(terms) for terms in wanted]
-        terms = np.concatenate(wanted)
-        owners = np.repeat(self.n_hand + np.arange(len(wanted)) % n, sizes)
-        found = self._or_terms(self.words.surfaces(owners, terms), terms)
-        ends = np.cumsum(sizes).tolist()
-        names = [found[end - size : end] for size, end in zip(sizes, ends, strict=True)]
-        self.specific, self.paired = names[:n], names[n:]
-        self.asked = self._asked_names()
+    @property
+    def shown(self) -> bool:
+        """Whether the query is one text, whose passages can be shown: then it is in hand."""
+        question, given = self.query.question, bool(self.query.text)
+        return len(question.like) == 1 and (given or question.examples[0].doc >= 0)
 
-    def _asked_names(self) -> list[str]:
-        """Give the words that the query's terms stand for in its texts, or in the collection."""
-        pairs = self.told[0].pairs
-        if pairs is None:
-            return []
-        snapshot = self.explainer.snapshot
-        terms, scores = self.told[0].query.terms, self.told[0].query.scores
-        found = [""] * len(terms)
-        for text in range(self.n_hand):
-            mine = self.words.surfaces(np.full(len(terms), text), terms)
-            found = [a or b for a, b in zip(found, mine, strict=True)]
-        if self.n_hand < len(self.query.question.examples):
-            order = np.argsort(-np.abs(scores), kind="stable")[:_NAMED]
-            known = snapshot.terms(terms[order])
-            readable = readable_terms(snapshot, known)
-            for i, term in zip(order.tolist(), known, strict=True):
-                found[i] = found[i] or readable[term]
-        return self._or_terms(found, terms)
+    @cached_property
+    def in_hand(self) -> ReadTexts:
+        """The texts in hand, as far as there are any."""
+        given = [self.query.text] * bool(self.query.text)
+        docs = [one.doc for one in self.query.question.examples[len(given) :] if one.doc >= 0]
+        return ReadTexts.of(self.snapshot, docs, given)
 
-    def _or_terms(self, names: list[str], terms: Ints) -> list[str]:
-        """Let terms that no word is known of stand for themselves."""
-        missing = [i for i, name in enumerate(names) if not name]
-        if missing:
-            found = self.explainer.snapshot.terms(terms[missing])
-            for i, term in zip(missing, found, strict=True):
-                names[i] = term
-        return names
+    @cached_property
+    def answers(self) -> ReadTexts:
+        """The texts of the answers."""
+        return ReadTexts.of(self.snapshot, self.docs.tolist())
+
+    @cached_property
+    def answer_words(self) -> list[WordShares]:
+        """What the words of each answer give."""
+        both = zip(self.told, self.split, strict=True)
+        return [_merged(told.answer, split) for told, split in both]
+
+    @cached_property
+    def query_words(self) -> list[WordShares]:
+        """What the words of the query give to each answer."""
+        both = zip(self.told, self.split, strict=True)
+        return [_merged(told.query, split) for told, split in both]
+
+    @cached_property
+    def passages(self) -> list[tuple[Passage, ...]]:
+        """The passages of each answer that give most."""
+        return self.answers.passages(range(len(self.docs)), self.answer_words)
+
+    @cached_property
+    def query_passages(self) -> list[tuple[Passage, ...]]:
+        """The passages of the query that give most to each answer, where it is one text."""
+        if not self.shown:
+            return [()] * len(self.docs)
+        return self.in_hand.passages([0] * len(self.docs), self.query_words)
 
     def explanations(self) -> list[Explanation]:
         """Give the trees of the answers' scores."""
+        leading = [_leading(split) for split in self.split]
+        names = self._names(leading)
         found = []
-        related = iter(self._related())
         for i, (split, told) in enumerate(zip(self.split, self.told, strict=True)):
-            dense = float(split.topics.sum())
-            words = _word_parts(self.specific[i], split.words.tolist())
             groups = [
-                *self._dense(told, dense, [] if told.pairs is None else next(related)),
-                *_group(SPECIFIC, words, float(split.words.sum())),
+                *self._dense(told, float(split.topics.sum()), names),
+                *_specific(split, *leading[i], names),
             ]
             found.append(Explanation(split.score, in_order(groups), LikeEvidence(self, i)))
         return found
 
-    def _dense(self, told: Attribution, dense: float, related: list[Part]) -> Iterator[Part]:
+    def _names(self, leading: Sequence[tuple[Ints, Doubles]]) -> Mapping[int, str]:
+        """Give the words that the terms of parts stand for: in the texts in hand, or elsewhere."""
+        wanted = [terms for terms, _ in leading]
+        for query, _, _, pairs in self.told:
+            if pairs is not None:
+                wanted += [query.terms[pairs.words], pairs.terms[pairs.scores != 0]]
+        terms = np.unique(np.concatenate(wanted))
+        found = self.in_hand.words.surfaces(terms)
+        missing = [i for i, name in enumerate(found) if not name]
+        if missing:
+            known = self.snapshot.terms(terms[missing])
+            readable = readable_terms(self.snapshot, known)
+            for i, term in zip(missing, known, strict=True):
+                found[i] = readable[term]
+        return dict(zip(terms.tolist(), found, strict=True))
+
+    def _dense(self, told: Attribution, dense: float, names: Mapping[int, str]) -> Iterator[Part]:
         if len(told.topics):
-            names, order = self.explainer.topics, by_magnitude(told.topics).tolist()
+            topics, order = self.explainer.topics, by_magnitude(told.topics).tolist()
             scores = told.topics.tolist()
-            parts = [Part("topic", str(names[k]), scores[k]) for k in order]
+            parts = [Part("topic", str(topics[k]), scores[k]) for k in order]
             yield from _group(TOPICS, parts, dense)
         elif told.pairs is not None:
-            rest = dense - sum([part[2] for part in related])
-            if rest:
-                sizes = [-abs(part[2]) for part in related]
-                related.insert(bisect(sizes, -abs(rest)), Part("rest", self._rest_name, rest))
-            yield from _group(RELATED, related, dense)
+            yield from _group(RELATED, [*self._related(told, dense, names)], dense)
         elif dense:
             yield Part("group", VECTORS, dense, (Part("rest", VECTORS, dense),))
 
-    def _related(self) -> Iterator[list[Part]]:
-        """Split dense scores by the query's words, and these by the words behind them.
-
-        Parts of all answers are made together: each step here takes a list of them.
-        """
-        told = [(one.query.scores, one.pairs) for one in self.told if one.pairs is not None]
-        if not told:
-            return
-        given = [scores[pairs.order] for scores, pairs in told]
-        paired = np.concatenate([pairs.scores for _, pairs in told])
-        totals = np.concatenate([pairs.totals for _, pairs in told])
-        sizes = [len(pairs.totals) for _, pairs in told]
-        first = np.concatenate([mine[:n] for mine, n in zip(given, sizes, strict=True)])
-        names = [name for mine in self.paired for name in mine]
-        behind = _parts("word", names, paired.ravel())
-        others = _parts("rest", repeat(OTHERS), totals - paired.sum(axis=1))
-        rounding = _parts("rest", repeat(ROUNDING), first - totals)
-        # Words that there are come first in a row.
-        width, n_behind = paired.shape[1], (paired != 0).sum(axis=1).tolist()
-        inner = [
-            (*behind[j * width : j * width + n], other, rounded)
-            for j, (n, other, rounded) in enumerate(zip(n_behind, others, rounding, strict=True))
-        ]
-        at = 0
-        for (_, pairs), mine, n in zip(told, given, sizes, strict=True):
-            words = map(self.asked.__getitem__, pairs.order.tolist())
-            nothing = repeat((), len(mine) - n)
-            yield _parts("word", words, mine, chain(inner[at : at + n], nothing))
-            at += n
+    def _related(self, told: Attribution, dense: float, names: Mapping[int, str]) -> Iterator[Part]:
+        """Split a dense score by the leading words of the query, and these by the words behind."""
+        assert told.pairs is not None
+        (terms, scores, _), (words, behind, pairs) = told.query, told.pairs
+        rest = dense
+        if self._by_feedback:
+            rest = float(scores.sum())
+        left = rest
+        columns = (terms[words], scores[words], behind, pairs)
+        for term, score, its, gives in zip(*(each.tolist() for each in columns), strict=True):
+            inner = [_part(("word", names[t], s, ())) for t, s in zip(its, gives, strict=True) if s]
+            inner.append(_part(("rest", OTHERS, score - sum(gives), ())))
+            yield _part(("word", names[term], score, tuple(inner)))
+            left -= score
+        if dense != rest:
+            yield Part("rest", FEEDBACK, dense - rest)
+        if left:
+            yield Part("rest", OTHERS if np.count_nonzero(scores) > len(words) else ROUNDING, left)
 
     @cached_property
-    def _rest_name(self) -> str:
-        """What else a dense score is: feedback documents turned the vector, or it is rounding."""
+    def _by_feedback(self) -> bool:
+        """Whether feedback documents turned the vector, and not only rounding did."""
         asked = self.query.asked.point
         mixed = sum(one.weight * one.point for one in self.query.encoded)
-        much = np.linalg.norm(asked - mixed) > _LEAST_FEEDBACK * np.linalg.norm(asked)
-        return FEEDBACK if much else ROUNDING
+        apart = np.linalg.norm(asked - mixed)
+        return bool(apart > _LEAST_FEEDBACK * np.linalg.norm(asked))
 
 
 class LikeEvidence:
@@ -234,50 +252,48 @@ class LikeEvidence:
         told = self._reading.told[self._i]
         return self._reading.explainer.topics if len(told.topics) else ()
 
-    @cached_property
+    @property
     def answer_words(self) -> WordShares:
         """What the words of the answer give."""
-        return _merged(self._reading.told[self._i].answer, self._reading.split[self._i])
+        return self._reading.answer_words[self._i]
 
-    @cached_property
+    @property
     def query_words(self) -> WordShares:
         """What the words of the query give."""
-        return _merged(self._reading.told[self._i].query, self._reading.split[self._i])
+        return self._reading.query_words[self._i]
 
-    @cached_property
+    @property
     def passages(self) -> tuple[Passage, ...]:
         """The passages of the answer that give most."""
-        reading, text = self._reading, self._reading.n_hand + self._i
-        return reading.words.passages(text, self.answer_words, skip=reading.skips[text])
+        return self._reading.passages[self._i]
 
-    @cached_property
+    @property
     def query_passages(self) -> tuple[Passage, ...]:
         """The passages of the query that give most, where it is one text."""
-        reading = self._reading
-        if not reading.shown:
-            return ()
-        return reading.words.passages(0, self.query_words, skip=reading.skips[0])
-
-
-def _parts(
-    kind: str,
-    names: Iterable[str],
-    scores: Doubles,
-    parts: Iterable[tuple[Part, ...]] = repeat(()),
-) -> list[Part]:
-    """Make parts of one kind: as `Part` of each, in a fraction of the time."""
-    made = partial(tuple.__new__, Part)
-    return [*map(made, zip(repeat(kind), names, scores.tolist(), parts))]
+        return self._reading.query_passages[self._i]
 
 
 def _group(name: str, parts: Sequence[Part], total: float) -> list[Part]:
-    """Give a group of parts, which come by magnitude; none where there are no parts."""
+    """Give a group of parts; none where there are no parts."""
     return [Part("group", name, total, tuple(parts))] if parts else []
 
 
-def _word_parts(names: Sequence[str], scores: list[float]) -> list[Part]:
-    order = sorted(range(len(scores)), key=lambda i: -abs(scores[i]))
-    return [Part("word", names[i], scores[i]) for i in order if scores[i]]
+def _leading(split: Parts) -> tuple[Ints, Doubles]:
+    """Give the specific words that give most, by magnitude, and what they give."""
+    order = by_magnitude(split.words)[:LEADING]
+    return split.terms[order], split.words[order]
+
+
+def _specific(split: Parts, terms: Ints, scores: Doubles, names: Mapping[int, str]) -> list[Part]:
+    """Give the group of the leading specific words, and what the others give."""
+    total = float(split.words.sum())
+    parts = [
+        _part(("word", names[term], score, ()))
+        for term, score in zip(terms.tolist(), scores.tolist(), strict=True)
+    ]
+    if np.count_nonzero(split.words) > len(parts):
+        parts.append(Part("rest", OTHERS, total - sum([part.score for part in parts])))
+    return _group(SPECIFIC, parts, total)
 
 
 def _merged(dense: Shares, split: Parts) -> WordShares:

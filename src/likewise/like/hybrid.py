@@ -125,7 +125,7 @@ def rank_like(how: LikenessStage, batch: Sequence[Result], context: Context) -> 
     def one(result: Result) -> Result:
         context.check()
         question = question_of(result.query, snapshot, how)
-        mask = context.mask(result.query.filter)
+        mask = context.mask(result.query)
         allowed = mask.segments if mask.bars else None
         text = _only_text(result.query)
         return Result(result.query, *ranker.rank(question, k=context.k, allowed=allowed, text=text))

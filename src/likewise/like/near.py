@@ -16,7 +16,7 @@ from likewise.like.space import Space, open_space
 from likewise.models.stored_vectors import vectors_of
 from likewise.records import Explanation, Query, explanation
 from likewise.retrieve.question import text_of
-from likewise.stages.stage import Context, Result, Stage, by_filter
+from likewise.stages.stage import Context, Result, Stage, by_mask
 
 
 @dataclass(frozen=True)
@@ -64,13 +64,12 @@ class NearIn(Stage):
 
 
 def rank_near(how: Stage, space: Space, batch: Sequence[Result], context: Context) -> list[Result]:
-    """Rank what is near queries in a space, those of one filter together."""
+    """Rank what is near queries in a space, those of one mask together."""
     asked = context.map(lambda result: _asked(how, result.query, space), batch)
     docs, vectors = np.array([doc for doc, _ in asked]), [vector for _, vector in asked]
     found = [*batch]
-    for filter, places in by_filter(batch):
+    for mask, places in by_mask(batch, context):
         context.check()
-        mask = context.mask(filter)
         rankings = space.rank(
             np.stack([vectors[i] for i in places]),
             context.k,

@@ -2,53 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
-from functools import cached_property, partial
+from collections.abc import Callable, Iterator, Sequence, Sized
+from functools import cache, partial
+from itertools import count, pairwise
+from typing import TypeAlias
 
 import numpy as np
 
-from likewise.collection.snapshot import Snapshot
 from likewise.compiled import Doubles, Int, Ints, kernel
+from likewise.like.term_numbers import TermNumbers
 from likewise.records import Mark, Passage, WordShares
 from likewise.text.analysis import Analyzer, encode, split_words
 from likewise.text.tokens import find_tokens
 
 PASSAGES = 3
+# `WordShares` end to end, and the bounds of each.
+JoinedShares: TypeAlias = tuple[Ints, Ints, Doubles, Doubles, Ints]
 # A longer sentence (a table, a list, code) is cut where a word begins.
 _LONGEST = 320
-_MOST_KNOWN = 100_000
-
-
-class TermNumbers:
-    """The numbers of the terms of words, as a collection has them; a word is looked up once.
-
-    Terms that the collection never had are left out.
-    """
-
-    def __init__(self, analyzer: Analyzer, find_terms: Callable[[Sequence[str]], Ints]) -> None:
-        self._analyzer = analyzer
-        self._find_terms = find_terms
-        self._known: dict[bytes, tuple[int, ...]] = {}
-
-    @classmethod
-    def of(cls, snapshot: Snapshot) -> TermNumbers:
-        """Give those of a collection."""
-        return snapshot.memo("term numbers", lambda: cls(snapshot.analyzer, snapshot.find_terms))
-
-    def __call__(self, words: Sequence[bytes]) -> list[tuple[int, ...]]:
-        """Give the numbers of the terms of each word."""
-        known = self._known
-        if len(known) > _MOST_KNOWN:
-            # Another thread may be reading the table: it is replaced, not emptied.
-            known = self._known = {}
-        new = [word for word in words if word not in known]
-        if new:
-            terms = self._analyzer.terms_of(new)
-            numbers = iter(self._find_terms([term for its in terms for term in its]).tolist())
-            for word, its in zip(new, terms, strict=True):
-                found = [next(numbers) for _ in its]
-                known[word] = tuple(number for number in found if number >= 0)
-        return [known[word] for word in words]
 
 
 class TextWords:
@@ -57,119 +28,146 @@ class TextWords:
     def __init__(self, texts: Sequence[str], analyzer: Analyzer, numbers: TermNumbers) -> None:
         # What cannot be encoded is shown as it is read.
         self.texts = [text if text.isascii() else encode(text).decode() for text in texts]
-        self._tokens = find_tokens(self.texts, analyzer)
-        self._numbers = numbers(self._tokens.spelt)
-        sizes = np.fromiter(map(len, self._numbers), np.int64, len(self._numbers))
-        self._firsts = np.cumsum(sizes) - sizes
-        self._sizes = sizes
-        self._terms = np.fromiter(
-            (number for its in self._numbers for number in its), np.int64, int(sizes.sum())
-        )
-        self._known_pieces: dict[int, tuple[list[tuple[int, int]], Ints]] = {}
+        tokens = find_tokens(self.texts, analyzer)
+        words, self._known = numbers(tokens.spelt)
+        self._tokens = tokens._replace(words=words[tokens.words])
+        self._known_pieces: dict[int, list[tuple[int, int]]] = {}
 
     @property
     def _terms_of(self) -> tuple[Ints, Ints, Ints]:
         """The terms of words: where those of each begin, how many, and all of them."""
-        return self._firsts, self._sizes, self._terms
+        return self._known.firsts, self._known.sizes, self._known.terms
 
     # Surface forms
 
-    @cached_property
-    def _ranks(self) -> Ints:
-        """The places of words in the alphabet."""
-        spelt = self._tokens.spelt
+    def surfaces(self, terms: Ints) -> list[str]:
+        """Give the commonest word that stands for each term, in the first text that has it.
+
+        Terms are ascending; "" where no text has one.
+        """
+        tokens = self._tokens
+        distinct, places = np.unique(tokens.words, return_inverse=True)
+        spelt = self._known.words.take(distinct).all()
         ranks = np.empty(len(spelt), np.int64)
         ranks[sorted(range(len(spelt)), key=spelt.__getitem__)] = np.arange(len(spelt))
-        return ranks
-
-    @cached_property
-    def _forms(self) -> list[str]:
-        """Words as they are shown; those that may be several are told by their terms."""
-        return [word.decode() if word.isascii() else "" for word in self._tokens.spelt]
-
-    def surfaces(self, texts: Ints, terms: Ints) -> list[str]:
-        """Give the commonest word of each text that stands for a term; "" where it has none."""
-        if not len(terms):
-            return []
-        n_terms = int(terms.max()) + 1
-        keys, places = np.unique(texts * n_terms + terms, return_inverse=True)
-        bounds = np.searchsorted(keys, np.arange(len(self.texts) + 1) * n_terms)
-        words = choose_words(
-            (self._tokens.bounds, self._tokens.words),
-            self._terms_of,
-            self._ranks,
-            (bounds, keys % n_terms),
+        chosen = choose_words(
+            (tokens.bounds, places),
+            (self._known.firsts[distinct], self._known.sizes[distinct], self._known.terms),
+            ranks,
+            terms,
         )
-        forms = self._forms
         return [
-            (forms[word] or self._form(word, term)) if word >= 0 else ""
-            for word, term in zip(words[places].tolist(), terms.tolist(), strict=True)
+            self._form(spelt[word], int(distinct[word]), term) if word >= 0 else ""
+            for word, term in zip(chosen.tolist(), terms.tolist(), strict=True)
         ]
 
-    def _form(self, word: int, term: int) -> str:
-        forms, numbers = split_words(self._tokens.spelt[word].decode()), self._numbers[word]
+    def _form(self, spelt: bytes, word: int, term: int) -> str:
+        """Give a word as it is shown; one that may be several is told by its terms."""
+        if spelt.isascii():
+            return spelt.decode()
+        forms, numbers = split_words(spelt.decode()), self._known.terms_of(word)
         return forms[numbers.index(term)] if len(forms) == len(numbers) else ""
 
     # Marks
 
     def marks(self, text: int, shares: WordShares) -> list[Mark]:
         """Find the words of a text that give something."""
-        mine = slice(*self._tokens.bounds[text : text + 2].tolist())
-        return self._marks_within(mine, shares, 0, len(self.texts[text]))
+        whole = np.array([[0, text, 0, len(self.texts[text])]])
+        return self._marks_within(whole, joined([shares]))[0]
 
-    def _marks_within(self, mine: slice, shares: WordShares, start: int, stop: int) -> list[Mark]:
-        """Find those of a passage, given with the tokens of its text, by their places within it."""
+    def _marks_within(self, spans: Ints, shares: JoinedShares) -> list[list[Mark]]:
+        """Find those of passages, by their places within each.
+
+        A span is the place of its shares, its text, and where in that it starts and stops.
+        """
         tokens = self._tokens
-        first, last = (mine.start + np.searchsorted(tokens.starts[mine], [start, stop])).tolist()
-        known = (shares.terms, shares.specific, shares.dense, shares.topics)
-        found, given, topics = find_marks(tokens.words[first:last], self._terms_of, known)
-        starts = tokens.starts[first:last][found] - start
-        stops = np.minimum(tokens.stops[first:last][found], stop) - start
-        columns = (starts, stops, given[:, 0], given[:, 1], topics)
-        return [*map(Mark._make, zip(*(each.tolist() for each in columns), strict=True))]
+        bounds, places, given, topics = find_marks(
+            (tokens.bounds, tokens.starts, tokens.stops, tokens.words),
+            self._terms_of,
+            shares,
+            spans,
+        )
+        columns = (*places.T, *given.T, topics)
+        found = [*map(Mark._make, zip(*(each.tolist() for each in columns), strict=True))]
+        return [found[start:stop] for start, stop in pairwise(bounds.tolist())]
 
     # Passages
 
     def passages(
-        self, text: int, shares: WordShares, *, n: int = PASSAGES, skip: int = 0
-    ) -> tuple[Passage, ...]:
-        """Choose at most n passages of a text, the one that gives most first.
+        self,
+        texts: Sequence[int],
+        shares: Sequence[WordShares],
+        *,
+        n: int = PASSAGES,
+        skips: Sequence[int],
+    ) -> list[tuple[Passage, ...]]:
+        """Choose at most n passages of each text, the one that gives most first.
 
         Each is chosen for the terms that those before it do not have, so that they do not say the
-        same. Passages that begin before `skip` (a title, which is shown anyway) are left out if
-        there are others.
+        same. Passages that begin before a text's `skips` (a title, which is shown anyway) are left
+        out if there are others. A text may come several times, with other shares.
         """
-        whole, tokens = self.texts[text], self._tokens
-        pieces, begins = self._pieces(text)
-        mine = slice(*tokens.bounds[text : text + 2].tolist())
+        if not texts:
+            return []
+        tokens, known = self._tokens, joined(shares)
+        pieces = [self._pieces(text) for text in texts]
+        begins = np.array([start for its in pieces for start, _ in its], np.int64)
         totals, chosen = choose_pieces(
-            (tokens.starts[mine], tokens.words[mine]),
+            (tokens.bounds, tokens.starts, tokens.words),
             self._terms_of,
-            (shares.terms, shares.specific + shares.dense),
-            begins,
-            skip,
+            known,
+            (_bounds_of(pieces), begins),
+            np.array([texts, skips]),
             n,
         )
-        scores = totals.tolist()
-        return tuple(
-            Passage(
-                pieces[i][0],
-                whole[slice(*pieces[i])],
-                scores[i],
-                partial(self._marks_within, mine, shares, *pieces[i]),
+        scores, all_pieces = totals.tolist(), [one for its in pieces for one in its]
+        picked = [
+            sorted([i for i in its if i >= 0], key=lambda i: -scores[i]) for its in chosen.tolist()
+        ]
+        spans = [
+            (place, text, *all_pieces[i])
+            for place, (text, its) in enumerate(zip(texts, picked, strict=True))
+            for i in its
+        ]
+        # Marks of all are found when those of one are asked for.
+        marks = cache(partial(self._marks_within, np.array(spans).reshape(-1, 4), known))
+        numbers = count()
+        return [
+            tuple(
+                Passage(
+                    start := all_pieces[i][0],
+                    self.texts[text][start : all_pieces[i][1]],
+                    scores[i],
+                    partial(_nth, marks, next(numbers)),
+                )
+                for i in its
             )
-            for i in sorted(chosen.tolist(), key=lambda i: -scores[i])
-        )
+            for text, its in zip(texts, picked, strict=True)
+        ]
 
-    def _pieces(self, text: int) -> tuple[list[tuple[int, int]], Ints]:
-        """Give the sentences of a text, and where each begins."""
+    def _pieces(self, text: int) -> list[tuple[int, int]]:
+        """Give the sentences of a text."""
         if text not in self._known_pieces:
             tokens = self._tokens
             ends = tokens.ends[slice(*tokens.sentence_bounds[text : text + 2].tolist())]
-            pieces = [*_pieces(self.texts[text], ends.tolist())]
-            begins = np.array([piece[0] for piece in pieces], np.int64)
-            self._known_pieces[text] = (pieces, begins)
+            self._known_pieces[text] = [*_pieces(self.texts[text], ends.tolist())]
         return self._known_pieces[text]
+
+
+def joined(shares: Sequence[WordShares]) -> JoinedShares:
+    """Lay what words give to several scores end to end."""
+    terms, specific, dense, topics = map(np.concatenate, zip(*shares, strict=True))
+    return _bounds_of([one.terms for one in shares]), terms, specific, dense, topics
+
+
+def _bounds_of(pieces: Sequence[Sized]) -> Ints:
+    bounds = np.zeros(len(pieces) + 1, np.int64)
+    np.cumsum([len(piece) for piece in pieces], out=bounds[1:])
+    return bounds
+
+
+def _nth(found: Callable[[], Sequence[Sequence[Mark]]], n: int) -> Sequence[Mark]:
+    return found()[n]
 
 
 def _pieces(text: str, ends: Sequence[int]) -> Iterator[tuple[int, int]]:
@@ -195,26 +193,19 @@ def _stripped(text: str, start: int, stop: int) -> tuple[int, int]:
 
 @kernel
 def choose_words(
-    tokens: tuple[Ints, Ints],
-    words: tuple[Ints, Ints, Ints],
-    ranks: Ints,
-    wanted: tuple[Ints, Ints],
+    tokens: tuple[Ints, Ints], words: tuple[Ints, Ints, Ints], ranks: Ints, wanted: Ints
 ) -> Ints:
-    """Choose for terms of texts the word that each is there most often as; -1 where it is not.
+    """Choose for terms, which ascend, the word that each is there most often as; -1 where none.
 
-    `tokens` are bounds of texts and the numbers of words, `words` as for `choose_pieces`, `wanted`
-    bounds of texts and their terms, ascending. Equals for each term of a text the word w that has
-    it of the largest `(count, -ranks[w])`.
+    `tokens` are bounds of texts and the numbers of words, `words` as for `choose_pieces`. Equals
+    for each term the word w of the largest `(count, -ranks[w])` in the first text that has it.
     """
     bounds, numbers = tokens
     firsts, sizes, terms = words
-    wanted_bounds, known = wanted
-    chosen, most = np.full(len(known), -1, np.int64), np.zeros(len(known), np.int64)
+    chosen, most = np.full(len(wanted), -1, np.int64), np.zeros(len(wanted), np.int64)
+    found_in = np.full(len(wanted), -1, np.int64)
     counts = np.zeros(len(sizes), np.int64)
     for text in range(len(bounds) - 1):
-        first, last = wanted_bounds[text], wanted_bounds[text + 1]
-        if first == last:
-            continue
         for j in range(bounds[text], bounds[text + 1]):
             counts[numbers[j]] += 1
         for j in range(bounds[text], bounds[text + 1]):
@@ -224,102 +215,130 @@ def choose_words(
             if count == 0:
                 continue
             for t in range(firsts[word], firsts[word] + sizes[word]):
-                place = first + np.searchsorted(known[first:last], terms[t])
-                if place == last or known[place] != terms[t]:
+                place = np.searchsorted(wanted, terms[t])
+                if place == len(wanted) or wanted[place] != terms[t]:
                     continue
                 best = chosen[place]
+                if best >= 0 and found_in[place] < text:
+                    continue
                 if count > most[place] or (count == most[place] and ranks[word] < ranks[best]):
-                    chosen[place], most[place] = word, count
+                    chosen[place], most[place], found_in[place] = word, count, text
     return chosen
 
 
 @kernel
 def find_marks(
-    numbers: Ints, words: tuple[Ints, Ints, Ints], shares: tuple[Ints, Doubles, Doubles, Ints]
-) -> tuple[Ints, Doubles, Ints]:
-    """Find the tokens that give something: their places, what they give, and their topics.
+    tokens: tuple[Ints, Ints, Ints, Ints],
+    words: tuple[Ints, Ints, Ints],
+    shares: tuple[Ints, Ints, Doubles, Doubles, Ints],
+    spans: Ints,
+) -> tuple[Ints, Ints, Doubles, Ints]:
+    """Find the tokens of spans that give something: their places, what they give, their topics.
 
-    `words` are as for `choose_pieces`. Of a token's terms that are among `shares` equals the sums,
-    and the topic of the term that carries most.
+    `tokens` are bounds of texts, where words begin and end, and their numbers; `words` and `spans`
+    are as for `choose_pieces` and `_marks_within`. Those of span i are from `bounds[i]` to
+    `bounds[i + 1]`. Of a token's terms that are among its shares equals the sums, and the topic of
+    the term that carries most.
     """
+    token_bounds, starts, stops, numbers = tokens
     firsts, sizes, terms = words
-    known, specific, dense, topics = shares
-    tokens, chosen = np.empty(len(numbers), np.int64), np.empty(len(numbers), np.int64)
-    given = np.empty((len(numbers), 2))
+    share_bounds, every, specific, dense, topics = shares
+    bounds = np.zeros(len(spans) + 1, np.int64)
+    room = np.int64(0)
+    ranges = np.empty((len(spans), 2), np.int64)
+    for i in range(len(spans)):
+        text = spans[i, 1]
+        mine = starts[token_bounds[text] : token_bounds[text + 1]]
+        ranges[i, 0] = token_bounds[text] + np.searchsorted(mine, spans[i, 2])
+        ranges[i, 1] = token_bounds[text] + np.searchsorted(mine, spans[i, 3])
+        room += ranges[i, 1] - ranges[i, 0]
+    places, given = np.empty((room, 2), np.int64), np.empty((room, 2))
+    chosen = np.empty(room, np.int64)
     n = 0
-    for j in range(len(numbers)):
-        word = numbers[j]
-        n_found = 0
-        for t in range(firsts[word], firsts[word] + sizes[word]):
-            place = np.searchsorted(known, terms[t])
-            if place == len(known) or known[place] != terms[t]:
-                continue
-            if n_found == 0:
-                tokens[n], chosen[n] = j, topics[place]
-                given[n, 0], given[n, 1] = specific[place], dense[place]
-            else:
-                if abs(dense[place]) > abs(given[n, 1]):
+    for i in range(len(spans)):
+        first = share_bounds[spans[i, 0]]
+        known = every[first : share_bounds[spans[i, 0] + 1]]
+        for j in range(ranges[i, 0], ranges[i, 1]):
+            word = numbers[j]
+            n_found = 0
+            for t in range(firsts[word], firsts[word] + sizes[word]):
+                place = np.searchsorted(known, terms[t])
+                if place == len(known) or known[place] != terms[t]:
+                    continue
+                place += first
+                if n_found == 0:
+                    places[n, 0] = starts[j] - spans[i, 2]
+                    places[n, 1] = min(stops[j], spans[i, 3]) - spans[i, 2]
+                    given[n, 0], given[n, 1] = specific[place], dense[place]
                     chosen[n] = topics[place]
-                given[n, 0] += specific[place]
-                given[n, 1] += dense[place]
-            n_found += 1
-        if n_found:
-            n += 1
-    return tokens[:n].copy(), given[:n].copy(), chosen[:n].copy()
-
-
-@kernel
-def merge_shares(
-    carried: tuple[Ints, Doubles, Ints], words: tuple[Ints, Doubles]
-) -> tuple[Ints, Doubles, Doubles, Ints]:
-    """Merge what terms carry of vectors with what they give as words: terms, both, and topics.
-
-    Both come by term. Equals a sum by term, without those that give nothing; a term that carries
-    nothing of vectors has the topic -1.
-    """
-    dense_terms, dense_scores, dense_topics = carried
-    word_terms, word_scores = words
-    room = len(dense_terms) + len(word_terms)
-    terms, topics = np.empty(room, np.int64), np.empty(room, np.int64)
-    specific, dense = np.empty(room), np.empty(room)
-    i, j, n = 0, 0, 0
-    while i < len(dense_terms) or j < len(word_terms):
-        left = j == len(word_terms) or (i < len(dense_terms) and dense_terms[i] <= word_terms[j])
-        right = i == len(dense_terms) or (j < len(word_terms) and word_terms[j] <= dense_terms[i])
-        specific[n], dense[n], topics[n] = 0.0, 0.0, -1
-        if left:
-            terms[n], dense[n], topics[n] = dense_terms[i], dense_scores[i], dense_topics[i]
-            i += 1
-        if right:
-            terms[n], specific[n] = word_terms[j], word_scores[j]
-            j += 1
-        if specific[n] != 0 or dense[n] != 0:
-            n += 1
-    return terms[:n].copy(), specific[:n].copy(), dense[:n].copy(), topics[:n].copy()
+                else:
+                    if abs(dense[place]) > abs(given[n, 1]):
+                        chosen[n] = topics[place]
+                    given[n, 0] += specific[place]
+                    given[n, 1] += dense[place]
+                n_found += 1
+            if n_found:
+                n += 1
+        bounds[i + 1] = n
+    return bounds, places[:n], given[:n], chosen[:n]
 
 
 @kernel
 def choose_pieces(
+    tokens: tuple[Ints, Ints, Ints],
+    words: tuple[Ints, Ints, Ints],
+    shares: tuple[Ints, Ints, Doubles, Doubles, Ints],
+    pieces: tuple[Ints, Ints],
+    texts: Ints,
+    n: Int,
+) -> tuple[Doubles, Ints]:
+    """Score the pieces of texts by their distinct terms, and choose some of each; -1 where fewer.
+
+    `tokens` are bounds of texts, where words begin, and their numbers; word w has the terms
+    `terms[firsts[w]:firsts[w] + sizes[w]]`. `texts` are their numbers and from where on pieces are
+    preferred; `shares` and `pieces` (where they begin) have bounds for each of these. A total
+    equals the sum of what a piece's distinct terms give, as they come; the next that is chosen is
+    `np.argmax` of the sums over those that the chosen ones lack, while that is above nothing.
+    """
+    token_bounds, starts, numbers = tokens
+    share_bounds, every, specific, dense, _ = shares
+    bounds, begins = pieces
+    totals = np.zeros(len(begins))
+    chosen = np.full((texts.shape[1], n), -1, np.int64)
+    for i in range(texts.shape[1]):
+        text = texts[0, i]
+        mine = slice(token_bounds[text], token_bounds[text + 1])
+        its = slice(share_bounds[i], share_bounds[i + 1])
+        own = slice(bounds[i], bounds[i + 1])
+        _choose(
+            (starts[mine], numbers[mine]),
+            words,
+            (every[its], specific[its] + dense[its]),
+            begins[own],
+            texts[1, i],
+            (totals[own], chosen[i]),
+        )
+        for k in range(n):
+            if chosen[i, k] >= 0:
+                chosen[i, k] += bounds[i]
+    return totals, chosen
+
+
+@kernel
+def _choose(
     tokens: tuple[Ints, Ints],
     words: tuple[Ints, Ints, Ints],
     shares: tuple[Ints, Doubles],
     begins: Ints,
     skip: Int,
-    n: Int,
-) -> tuple[Doubles, Ints]:
-    """Score the pieces of a text by their distinct terms, and choose some of them.
-
-    `tokens` are where words begin, and their numbers; word w has the terms
-    `terms[firsts[w]:firsts[w] + sizes[w]]`. A total equals the sum of the scores of a piece's
-    distinct terms, as they come; the next that is chosen is `np.argmax` of the sums over those that
-    the chosen ones do not have, while that is above nothing.
-    """
+    out: tuple[Doubles, Ints],
+) -> None:
+    """Score the pieces of one text, and choose some of them: see `choose_pieces`."""
     starts, numbers = tokens
     firsts, sizes, terms = words
     known, scores = shares
+    totals, chosen = out
     n_pieces = len(begins)
-    totals = np.zeros(n_pieces)
-    chosen = np.empty(n, np.int64)
     room = np.int64(0)
     for word in numbers:
         room += sizes[word]
@@ -342,8 +361,7 @@ def choose_pieces(
     if after.any():
         left = after
     seen = np.zeros(len(known), np.bool_)
-    n_chosen = 0
-    while n_chosen < n:
+    for n_chosen in range(len(chosen)):
         gains = np.zeros(n_pieces)
         for i in range(n_found):
             if not seen[places[i]]:
@@ -355,9 +373,7 @@ def choose_pieces(
         if best < 0:
             break
         chosen[n_chosen] = best
-        n_chosen += 1
         left[best] = False
         for i in range(n_found):
             if pieces[i] == best:
                 seen[places[i]] = True
-    return totals, chosen[:n_chosen]

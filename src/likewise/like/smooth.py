@@ -92,7 +92,7 @@ class Smoothing(Stage):
         query, ranking, scorer = result
         log = scorer is not None and scorer.log
         own = docs_in_hand(query, context.snapshot)
-        mask = context.mask(query.filter).without(own, context.snapshot)
+        mask = context.mask(query).without(own, context.snapshot)
         ranking = _open(ranking.cut(self.depth(context.k, log=log)), mask, context)
         if not len(ranking.docs):
             return Result(query)

@@ -12,11 +12,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from likewise.collection.records import TermCounts
-from likewise.compiled import Doubles, Ids, Ints, kernel
+from likewise.compiled import Doubles, Ids, Ints, fast_kernel, kernel
 from likewise.models.triple import Triples
 
-# So many words of a query, the strongest, are paired with so many of an answer's words.
-PAIRED, PAIRS = 20, 3
+# So many words, the strongest, are parts of their own; so many of an answer's are behind each.
+LEADING, BEHIND = 8, 3
 
 
 class EncodedDocument(NamedTuple):
@@ -39,17 +39,15 @@ class Shares(NamedTuple):
 
 
 class Pairs(NamedTuple):
-    """The words of an answer behind words of the query, a row for each of these.
+    """The leading words of the query, and the words of an answer behind each.
 
-    `order` are the query's words that give anything, by magnitude; the first of them have a row
-    of `terms` with `scores` (nothing where there is no such word), and in `totals` what all words
-    of the answer give together.
+    `words` are places among the query's words, by magnitude; each has a row of `terms` with
+    `scores` (nothing where there is no such word).
     """
 
-    order: Ints
+    words: Ints
     terms: Ints
     scores: Doubles
-    totals: Doubles
 
 
 class Attribution(NamedTuple):
@@ -101,7 +99,7 @@ def owners_of(bounds: Ints) -> Ints:
 
 
 def weights_by_place(counts: TermCounts, triples: Triples) -> Doubles:
-    """Lay the weights of documents' own words out as their terms are; others have none."""
+    """Lay the weights of documents' specific words out as their terms are; others have none."""
     n_terms = int(counts.terms.max(initial=0)) + 1
     keys = owners_of(counts.bounds) * n_terms + counts.terms
     out = np.zeros(len(keys))
@@ -132,29 +130,26 @@ def split_by_words(
     `point` is what was asked for in the end, which the words of answers are compared with.
     """
     given = (query.weights[:, None] * (query.vectors.astype(np.float64) @ rows.T)).T.copy()
-    carried = answers.weights * (answers.vectors @ point)
-    n_words = len(query.weights)
+    carried = np.empty(len(answers.weights))
+    carry(answers.weights, answers.vectors, point, carried)
     # As `by_magnitude` of each: what gives nothing comes last.
-    orders, n_given = np.argsort(-np.abs(given), axis=1, kind="stable"), (given != 0).sum(axis=1)
-    first = np.where(np.arange(n_words) < n_given[:, None], orders, -1)[:, :PAIRED].copy()
-    each = (query.vectors @ answers.vectors.T) * query.weights.astype(np.float32)[:, None]
-    places = np.full((*first.shape, PAIRS), -1)
+    leading = np.argsort(-np.abs(given), axis=1, kind="stable")[:, :LEADING].copy()
+    n_leading = np.minimum((given != 0).sum(axis=1), LEADING)
+    places = np.full((*leading.shape, BEHIND), -1)
     pairs = np.zeros(places.shape)
-    choose_pairs(each, answers.weights, answers.bounds, given, first, (places, pairs))
+    choose_pairs(query, answers, given, (leading, n_leading), (places, pairs))
     terms = np.zeros_like(places)
     terms[places >= 0] = answers.terms[places[places >= 0]]
-    # With the precision of the pairs: what they leave of a word's part is of other words.
-    totals = np.einsum("id,wd->iw", answers.totals, query.vectors) * query.weights
-    none, no_topics = np.full(max(len(carried), n_words), -1), np.empty(0)
+    none, no_topics = np.full(max(len(carried), given.shape[1]), -1), np.empty(0)
     found, bounds = [], answers.bounds.tolist()
-    for i, n in enumerate(n_given.tolist()):
-        mine, order, n_paired = slice(bounds[i], bounds[i + 1]), orders[i, :n], min(n, PAIRED)
+    for i, n in enumerate(n_leading.tolist()):
+        mine = slice(bounds[i], bounds[i + 1])
         found.append(
             Attribution(
-                Shares(query.terms, given[i], none[:n_words]),
+                Shares(query.terms, given[i], none[: given.shape[1]]),
                 Shares(answers.terms[mine], carried[mine], none[: mine.stop - mine.start]),
                 no_topics,
-                Pairs(order, terms[i, :n_paired], pairs[i, :n_paired], totals[i, order[:n_paired]]),
+                Pairs(leading[i, :n], terms[i, :n], pairs[i, :n]),
             )
         )
     return found
@@ -172,30 +167,42 @@ def add_words(bounds: Ints, weights: Doubles, vectors: NDArray[np.float32], out:
                 out[i, k] += weights[j] * np.float64(vectors[j, k])
 
 
-@kernel
+@fast_kernel
+def carry(weights: Doubles, vectors: NDArray[np.float32], point: Doubles, out: Doubles) -> None:
+    """Give what words carry of an inner product. Equals `weights * (vectors @ point)`."""
+    for j in range(len(weights)):
+        total = 0.0
+        for k in range(len(point)):
+            total += np.float64(vectors[j, k]) * point[k]
+        out[j] = weights[j] * total
+
+
+@fast_kernel
 def choose_pairs(
-    each: NDArray[np.float32],
-    weights: Doubles,
-    bounds: Ints,
+    query: WordSum,
+    answers: WordSum,
     given: Doubles,
-    first: Ints,
+    leading: tuple[Ints, Ints],
     out: tuple[Ints, Doubles],
 ) -> None:
-    """Choose the words of each answer that speak most for a word's part.
+    """Choose the words of each answer that speak most for what a word of the query gives.
 
-    `each` has a row for each word of the query and a column for each word of an answer, to be times
-    `weights`. For the words `first` of each answer equals the largest, by
-    `np.argsort(-sign * each * weights, kind="stable")`, that are above nothing.
+    `leading` are words of the query for each answer, and how many of them count. For each equals
+    the largest of `np.outer(query.weights, answers.weights) * (query.vectors @ answers.vectors.T)`,
+    by the sign of what is `given`, that are above nothing.
     """
+    words, n_words = leading
     places, scores = out
-    for i in range(len(bounds) - 1):
-        for p in range(first.shape[1]):
-            word = first[i, p]
-            if word < 0:
-                break
+    for i in range(len(words)):
+        for p in range(n_words[i]):
+            word = words[i, p]
             sign = 1.0 if given[i, word] > 0 else -1.0
-            for j in range(bounds[i], bounds[i + 1]):
-                value = np.float64(each[word, j]) * weights[j]
+            vector = query.vectors[word]
+            for j in range(answers.bounds[i], answers.bounds[i + 1]):
+                total = np.float32(0)
+                for k in range(len(vector)):
+                    total += vector[k] * answers.vectors[j, k]
+                value = query.weights[word] * answers.weights[j] * np.float64(total)
                 if value * sign <= 0:
                     continue
                 at = places.shape[2]
@@ -207,6 +214,36 @@ def choose_pairs(
                     places[i, p, k], scores[i, p, k] = places[i, p, k - 1], scores[i, p, k - 1]
                 if at < places.shape[2]:
                     places[i, p, at], scores[i, p, at] = j, value
+
+
+@kernel
+def merge_shares(
+    carried: tuple[Ints, Doubles, Ints], words: tuple[Ints, Doubles]
+) -> tuple[Ints, Doubles, Doubles, Ints]:
+    """Merge what terms carry of vectors with what they give as words: terms, both, and topics.
+
+    Both come by term. Equals a sum by term, without those that give nothing; a term that carries
+    nothing of vectors has the topic -1.
+    """
+    dense_terms, dense_scores, dense_topics = carried
+    word_terms, word_scores = words
+    room = len(dense_terms) + len(word_terms)
+    terms, topics = np.empty(room, np.int64), np.empty(room, np.int64)
+    specific, dense = np.empty(room), np.empty(room)
+    i, j, n = 0, 0, 0
+    while i < len(dense_terms) or j < len(word_terms):
+        left = j == len(word_terms) or (i < len(dense_terms) and dense_terms[i] <= word_terms[j])
+        right = i == len(dense_terms) or (j < len(word_terms) and word_terms[j] <= dense_terms[i])
+        specific[n], dense[n], topics[n] = 0.0, 0.0, -1
+        if left:
+            terms[n], dense[n], topics[n] = dense_terms[i], dense_scores[i], dense_topics[i]
+            i += 1
+        if right:
+            terms[n], specific[n] = word_terms[j], word_scores[j]
+            j += 1
+        if specific[n] != 0 or dense[n] != 0:
+            n += 1
+    return terms[:n].copy(), specific[:n].copy(), dense[:n].copy(), topics[:n].copy()
 
 
 def by_magnitude(scores: Doubles) -> Ints:

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from likewise.collection.pack import Arrays
+from likewise.collection.arrays import Arrays
 from likewise.collection.records import TermCounts
 from likewise.collection.snapshot import Snapshot
 from likewise.collection.words import find_rows
@@ -100,12 +100,17 @@ class Sample:
     seed: int = 0
 
 
+def draw_docs(collection: Snapshot, n: int, seed: int) -> Ints:
+    """Draw n of a collection's documents by a seed; 0 are all of them."""
+    docs = collection.live_docs()
+    if not n or n >= len(docs):
+        return docs
+    return docs[np.sort(np.random.default_rng(seed).choice(len(docs), n, replace=False))]
+
+
 def gather(collection: Snapshot, sample: Sample) -> tuple[Vocabulary, Bags]:
     """Choose a vocabulary and give the documents as bags of it; empty documents are left out."""
-    docs = collection.live_docs()
-    if sample.docs and sample.docs < len(docs):
-        chosen = np.random.default_rng(sample.seed).choice(len(docs), sample.docs, replace=False)
-        docs = docs[np.sort(chosen)]
+    docs = draw_docs(collection, sample.docs, sample.seed)
     counts = collection.term_counts(docs)
     doc_freqs = np.bincount(counts.terms, minlength=collection.n_terms)
     admitted = np.ones(collection.n_terms, np.bool_)

@@ -14,7 +14,7 @@ from typing import Any, NamedTuple, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from likewise.collection.pack import Arrays, require
+from likewise.collection.arrays import Arrays, require
 from likewise.compiled import Floats, Ids, Ints, Offsets
 from likewise.models.triple import Triples
 from likewise.neighbours.int8 import Coded, Codes, encode, round_rows

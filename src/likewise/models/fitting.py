@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, ClassVar, NamedTuple, Protocol
 
 from likewise import notation, registry
 from likewise.collection.snapshot import Snapshot
-from likewise.errors import UsageError
+from likewise.errors import UsageError, WrongType
 from likewise.models.bags import Sample
 
 if TYPE_CHECKING:
@@ -75,10 +75,17 @@ class Config(Protocol):
         ...
 
 
-def read_config(text: str) -> Config:
-    """Read a model's configuration as it is written: `ddm`, `ddm(topics=100,sweeps=50)`."""
-    config: Config = notation.read(text, CONFIGS, what="model")
-    return config
+def read_config(given: str | Config) -> Config:
+    """Read a model's configuration as it is written: `ddm`, `ddm(topics=100,sweeps=50)`.
+
+    One that is a configuration already stays as it is.
+    """
+    if isinstance(given, str):
+        config: Config = notation.read(given, CONFIGS, what="model")
+        return config
+    if isinstance(given, type) or not hasattr(given, "role") or not hasattr(given, "fit"):
+        raise WrongType.of(given, "a model is a text such as 'lsi(topics=50)', or a configuration")
+    return given
 
 
 def fit_model(snapshot: Snapshot, config: Config, job: FitJob = FitJob()) -> Model:

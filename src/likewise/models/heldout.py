@@ -1,4 +1,4 @@
-"""How well does a model foresee text? Half of each document's words are seen, half predicted."""
+"""How well does a model predict text? Half of each document's words are seen, half predicted."""
 
 from __future__ import annotations
 
@@ -18,13 +18,13 @@ def split(bags: Bags, *, seed: int) -> tuple[Bags, Bags]:
     """Deal the tokens of each document out to two halves, at random."""
     tokens = np.repeat(np.arange(len(bags.rows)), bags.counts)
     seen = np.random.default_rng(seed).random(len(tokens)) < 0.5
-    halves = []
+    parts = []
     for chosen in (seen, ~seen):
         counts = np.bincount(tokens[chosen], minlength=len(bags.rows)).astype(np.int32)
         kept = counts > 0
         ends = np.concatenate([[0], np.cumsum(kept)]).astype(np.int64)
-        halves.append(Bags(ends[bags.bounds], bags.rows[kept], counts[kept]))
-    return halves[0], halves[1]
+        parts.append(Bags(ends[bags.bounds], bags.rows[kept], counts[kept]))
+    return parts[0], parts[1]
 
 
 def perplexity(model: TopicModel, seen: Bags, predicted: Bags, *, threads: int = 1) -> float:

@@ -10,17 +10,17 @@ from typing import TYPE_CHECKING, Any
 from numpy.typing import NDArray
 
 from likewise import registry
+from likewise.collection.arrays import Arrays, Output, Stream
 from likewise.collection.files import storage_errors
 from likewise.collection.job import Job
 from likewise.collection.manifest import Artifact, Manifest
-from likewise.collection.pack import Arrays, Output, Stream
 from likewise.collection.snapshot import Snapshot
 from likewise.collection.writer import Writer
 from likewise.compiled import Ints
 from likewise.derived.keeping import derive, publish, put_root, with_artifacts
 from likewise.derived.kind import Inputs, Kind, Progress, Scope
 from likewise.derived.store import derived_of
-from likewise.errors import FormatError, UsageError
+from likewise.errors import FormatError, Remedy, UsageError
 from likewise.models.document_vectors import (
     DocumentVectors,
     from_arrays,
@@ -36,14 +36,14 @@ if TYPE_CHECKING:
 
 # How artifacts that a name may belong to are called.
 _CALLED = {LIKE: "a model of documents", SMOOTH: "a kernel model", "graph": "a graph of terms"}
-# Of large collections fewer own words are kept: 5 million documents then take 1.5 GB.
+# Of large collections fewer specific words are kept: 5 million documents then take 1.5 GB.
 STORED_WORDS, _FEWER_WORDS, _MANY_DOCS = 75, 30, 500_000
 
 _DOCS_AT_ONCE = 4096
 
 
 class ModelKind(Kind):
-    """Fitted models; `about` has their type, their role, and how many own words are stored."""
+    """Fitted models; `about` has their type, their role, and how many specific words are stored."""
 
     name = "model"
     scope = Scope.ROOT
@@ -63,7 +63,7 @@ class ModelKind(Kind):
 
 
 class VectorsKind(Kind):
-    """What a model says of each document: a byte a coordinate, and for some models own words."""
+    """What a model says of each document: a byte a coordinate, for some models specific words."""
 
     name = "vectors"
     scope = Scope.SEGMENT
@@ -166,7 +166,7 @@ def _taking(part: Arrays, model: Model) -> Callable[[Ints], dict[str, NDArray[An
 
 
 def stored_words(n_docs: int) -> int:
-    """Choose how many own words are stored of each of so many documents."""
+    """Choose how many specific words are stored of each of so many documents."""
     return STORED_WORDS if n_docs < _MANY_DOCS else _FEWER_WORDS
 
 
@@ -238,10 +238,13 @@ def find_model(snapshot: Snapshot, name: str | None = None, role: str = LIKE) ->
     models = models_for(snapshot.manifest, role)
     kernel = " kernel" if role == SMOOTH else ""
     if not models:
-        wanted = " --model klsa" if role == SMOOTH else ""
+        config = "'klsa'" if kernel else ""
         raise UsageError(
-            f"{snapshot.folder} has no{kernel} model; fit one with: likewise fit "
-            f"{snapshot.folder}{wanted}"
+            f"{snapshot.folder} has no{kernel} model",
+            remedy=Remedy(
+                f"fit one with models.fit({config})",
+                f"fit one with: likewise fit {snapshot.folder}{' --model klsa' if kernel else ''}",
+            ),
         )
     wanted = name or snapshot.manifest.defaults.get(role, models[-1].name)
     for artifact in models:

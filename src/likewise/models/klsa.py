@@ -8,9 +8,9 @@ document, one that is added later too, has the row `u = φ V Σ⁻¹`.
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
-from functools import cached_property
+from functools import cached_property, partial
 from numbers import Integral
 from typing import TYPE_CHECKING, Any, ClassVar
 
@@ -18,22 +18,27 @@ import numpy as np
 from numpy.typing import NDArray
 
 from likewise import notation
-from likewise.collection.pack import Arrays, require
+from likewise.collection.arrays import Arrays, require
 from likewise.collection.records import TermCounts
 from likewise.collection.snapshot import Snapshot
 from likewise.compiled import Doubles, Floats, Ids, Int, Ints, fast_kernel
 from likewise.errors import UsageError
-from likewise.models.bags import Vocabulary, counts_in
+from likewise.models.bags import Vocabulary, counts_in, draw_docs
 from likewise.models.document_kernels import Corpus, DocumentKernel, Entries, read_kernel
 from likewise.models.lanczos import Plan, Watch, Weighted, principal_axes
 from likewise.models.model import DRIFT, SMOOTH, Model
-from likewise.models.subspace import choose_terms, read_counts
+from likewise.models.sampling import (
+    MEMORY,
+    choose_terms,
+    count_terms,
+    room_for_terms,
+    weighed_documents,
+)
 from likewise.neighbours.int8 import encode
 
 if TYPE_CHECKING:
     from likewise.models.fitting import FitJob
 
-MEMORY = 1 << 30
 # One axis for so many documents, at least and at most so many: chosen by cross-validation.
 _PER_AXIS, _FEWEST_AXES, _MOST_AXES = 14, 50, 300
 # Up to here every term is kept, so that D is that of the formula; beyond, those that recur.
@@ -283,35 +288,21 @@ def fit_space(
     """
     if collection.n_docs == 0:
         raise UsageError(f"{collection.folder} holds no documents to fit a model on")
-    docs = collection.live_docs()
-    if config.docs and config.docs < len(docs):
-        chosen = np.random.default_rng(config.seed).choice(len(docs), config.docs, replace=False)
-        docs = docs[np.sort(chosen)]
+    docs = draw_docs(collection, config.docs, config.seed)
     axes, kernel = n_axes(config, collection.n_docs), read_kernel(config.kernel)
-    doc_freqs, term_freqs = np.zeros((2, collection.n_terms), np.int64)
-    for counts in read_counts(collection, docs):
-        doc_freqs += np.bincount(counts.terms, minlength=len(doc_freqs))
-        term_freqs += np.bincount(counts.terms, counts.counts, len(term_freqs)).astype(np.int64)
-    n_tokens = int(term_freqs.sum())
-    per_term = Plan(1, axes, config.iterations).row_bytes
-    limit = max(memory * 3 // 4 // per_term, 1)
-    vocabulary = _choose_terms(collection, doc_freqs, len(docs), limit)
+    counted = count_terms(collection, docs)
+    limit = room_for_terms(memory, Plan(1, axes, config.iterations).row_bytes)
+    vocabulary = _choose_terms(collection, counted.doc_freqs, len(docs), limit)
     nothing = NothingToFit(
         f"{collection.folder} has no words that tell documents apart by {kernel}"
     )
     if len(vocabulary) == 0:
         raise nothing
-    shares = term_freqs[vocabulary.terms] / max(n_tokens, 1)
-    average = n_tokens / len(docs)
+    shares = counted.term_freqs[vocabulary.terms] / max(counted.n_tokens, 1)
+    average = counted.n_tokens / len(docs)
     corpus = Corpus(vocabulary.doc_freqs, shares, len(docs), average)
-
-    def stream() -> Iterator[Weighted]:
-        for counts in read_counts(collection, docs):
-            yield weigh(kernel, vocabulary, corpus, counts)
-
-    documents: Callable[[], Iterable[Weighted]] = stream
-    if 8 * int(vocabulary.doc_freqs.sum()) <= memory // 4:
-        documents = list(stream()).__iter__
+    features = partial(weigh, kernel, vocabulary, corpus)
+    documents = weighed_documents(collection, docs, features, vocabulary, memory)
     if not any(chunk.weights.any() for chunk in documents()):
         raise nothing
     plan = Plan(len(vocabulary), axes, config.iterations, config.seed)

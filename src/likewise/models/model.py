@@ -10,11 +10,11 @@ from typing import TYPE_CHECKING, Any, ClassVar, NoReturn
 import numpy as np
 from numpy.typing import NDArray
 
-from likewise.collection.pack import Arrays
+from likewise.collection.arrays import Arrays
 from likewise.collection.records import TermCounts
 from likewise.collection.snapshot import Snapshot
 from likewise.compiled import Doubles, Floats, Ints
-from likewise.errors import UsageError
+from likewise.errors import Remedy, UsageError
 from likewise.models.triple import OWN_WORDS, Triples
 from likewise.records import Document
 
@@ -144,8 +144,11 @@ class Model(ABC):
         """Give what is compared of one document in hand, which may come with a vector."""
         if vector is not None:
             raise UsageError(
-                f"model {self.name!r} has no use for a vector: name one of vectors, as in "
-                "--method hybrid(model=vectors)"
+                f"model {self.name!r} has no use for a vector",
+                remedy=Remedy(
+                    "name a model of vectors, as in method='hybrid(model=vectors)'",
+                    "name a model of vectors, as in --method 'hybrid(model=vectors)'",
+                ),
             )
         row: Floats = self.compact(counts, triples)[0]
         return row
@@ -229,10 +232,15 @@ class Model(ABC):
 
     def _smooths(self, therefore: str) -> NoReturn:
         raise UsageError(
-            f"model {self.name!r} smooths rankings {therefore}; name another with --model"
+            f"model {self.name!r} smooths rankings {therefore}",
+            remedy=Remedy("name another with model=", "name another with --model"),
         )
 
     def _refuse(self, why: str) -> NoReturn:
         raise UsageError(
-            f"model {self.name!r} {why}; name another with --model, or fit one: likewise fit"
+            f"model {self.name!r} {why}",
+            remedy=Remedy(
+                "name another with model=, or fit one with models.fit",
+                "name another with --model, or fit one: likewise fit",
+            ),
         )

@@ -3,7 +3,7 @@
 The words of sample documents are dealt out to two halves at random, and a model is asked with one
 half, by dense vectors alone, for the other among some thousand documents. Where long texts are
 recognised at once, topics say nearly all, and words that are everywhere count as much as rare
-ones; where they are not (short texts, names, code), own words and rare words have to say more.
+ones; where they are not (short texts, names, code), specific words and rare words have to say more.
 With a the share that is not recognised (one less the mean reciprocal rank),
 
     beta = .5 + 4 a      weight of specific words against dense vectors

@@ -7,8 +7,8 @@ from typing import cast
 
 import numpy as np
 
+from likewise.collection.arrays import Memory
 from likewise.collection.manifest import Artifact
-from likewise.collection.pack import Memory
 from likewise.collection.snapshot import Snapshot
 from likewise.compiled import Doubles, Floats, Ints
 from likewise.derived.store import derived_of

@@ -2,24 +2,22 @@
 
 A document is a vector t of length one, a weight for each of its words. With orthonormal axes V its
 topical half is `z = Vᵀt`; what they leave over is `ε = t - Vz`, at right angles to them, so that
-`‖z‖² + ‖ε‖² = 1` and `<t, u> = <z, z'> + <ε, ε'>`. A document's own words are those where ε is
+`‖z‖² + ‖ε‖² = 1` and `<t, u> = <z, z'> + <ε, ε'>`. A document's specific words are those where ε is
 largest by magnitude. A weight is signed: below zero the axes promise more of a word than there is.
 """
 
 from __future__ import annotations
 
-import os
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
-from likewise import notation
-from likewise.collection.pack import Arrays, require
+from likewise.collection.arrays import Arrays, require
 from likewise.collection.records import TermCounts
 from likewise.collection.snapshot import Snapshot
 from likewise.collection.words import find_rows
@@ -37,61 +35,18 @@ from likewise.models.attribution import (
 )
 from likewise.models.bags import Vocabulary
 from likewise.models.document_vectors import document_vectors, layout_of, to_arrays
-from likewise.models.lanczos import Plan, Watch, Weighted, principal_axes
-from likewise.models.model import LIKE, Model
-from likewise.models.split_half import power_of_idf, unrecognised
+from likewise.models.lanczos import Weighted
+from likewise.models.model import Model
 from likewise.models.triple import OWN_WORDS, Triples, largest
+from likewise.models.weighting import Scale, weigh
 
 if TYPE_CHECKING:
-    from likewise.models.fitting import FitJob
     from likewise.models.topic_summary import Survey, TopicDescription
 
-WEIGHTINGS = ("tfidf", "bm25")
-K1, B = 1.2, 0.75
-MEMORY = 1 << 30
 _CHUNK = 512
-_READ_CHUNK = 4096
-_MIN_DF, _MANY_DOCS = 4, 10_000
-_POWER_DOCS, _ROUGH = 6000, 12
 # A residual below single precision's noise is none.
 _LEAST_SHARE = 1e-6
 _NO_WEIGHT = 1e-6
-
-
-@dataclass(frozen=True)
-class LSI:
-    """Latent semantic indexing (Deerwester et al. 1990): the leading axes of the documents.
-
-    `docs` is how many documents, drawn by the seed, the axes are made from (0: all). Weights are
-    `(1 + ln f) idf^power` with idf `ln(N/n)`, or for `bm25` with that of Lucene
-    `(k1 + 1) f / (f + k1 (1 - b + b length/average)) · idf^power`. Each of the `iterations` is
-    one pass over the documents. `power` 0 is chosen by how well documents are recognised by half
-    of them (`halving`), with the axes of a few thousand of them.
-    """
-
-    topics: int = 100
-    docs: int = 50_000
-    weighting: str = "tfidf"
-    power: float = 0.0
-    iterations: int = 22
-    seed: int = 0
-    notation: ClassVar[str] = "lsi"
-    role: ClassVar[str] = LIKE
-
-    def __post_init__(self) -> None:
-        if min(self.topics, self.iterations) < 1 or min(self.docs, self.seed, self.power) < 0:
-            raise UsageError(
-                f"{self}: topics and iterations must be at least 1, docs, power and seed at least 0"
-            )
-        _check(self.weighting)
-
-    def __str__(self) -> str:
-        return notation.write(self)
-
-    def fit(self, snapshot: Snapshot, job: FitJob) -> Subspace:
-        """Fit axes to the documents."""
-        job.refuse(self, "warm_start", "vectors", "gram")
-        return fit_lsi(snapshot, self, threads=job.threads, watch=job.watch)
 
 
 @dataclass(frozen=True, eq=False)
@@ -162,7 +117,7 @@ class Subspace(Model):
     def encode(
         self, collection: Snapshot, docs: Ints, *, words: int, threads: int = 1
     ) -> dict[str, NDArray[Any]]:
-        """Give what is stored of documents to compare them: vectors, and so many own words."""
+        """Give what is stored of documents to compare them: vectors, and so many specific words."""
         triples = self.transform(collection.term_counts(docs), words=words, threads=threads)
         return to_arrays(document_vectors(triples, triples.topics))
 
@@ -185,11 +140,11 @@ class Subspace(Model):
     def transform(self, counts: TermCounts, *, words: int = OWN_WORDS, threads: int = 1) -> Triples:
         """Decompose documents; a term that the model does not know can only be a document's own.
 
-        Topics are z, as long as the topical share's root; weights of own words are ε over its
+        Topics are z, as long as the topical share's root; weights of specific words are ε over its
         length before all but the largest are left out. The background has no share.
         """
         if words < 0:
-            raise UsageError(f"a document cannot have {words} own words: 0 or more")
+            raise UsageError(f"a document cannot have {words} specific words: 0 or more")
         n_docs = len(counts.bounds) - 1
         basis, scale = np.asarray(self.basis), self.scale
         topics = np.zeros((n_docs, self.width), np.float32)
@@ -296,193 +251,12 @@ class Subspace(Model):
         return found, by_topic.argmax(axis=1) if self.width else np.zeros(len(rows), np.int64)
 
 
-class Scale:
-    """How words are weighed: the row and the factor of each term, and the norm of a length.
-
-    `rows` goes by term number; the last of `factors` is for terms that are unknown, as if in one
-    document. Where no term tells documents apart all of them have the factor one.
-    """
-
-    def __init__(
-        self,
-        vocabulary: Vocabulary,
-        weighting: str,
-        average_length: float = 1.0,
-        power: float = 1.0,
-    ) -> None:
-        _check(weighting)
-        n_docs = vocabulary.n_docs
-        doc_freqs = np.append(np.maximum(vocabulary.doc_freqs, 1), 1).astype(np.float64)
-        self.norm = (np.float32(0), np.float32(0), np.float32(0))
-        if weighting == "bm25":
-            factors = np.log1p((n_docs - doc_freqs + 0.5) / (doc_freqs + 0.5))
-            by_length = K1 * B / max(average_length, 1e-9)
-            self.norm = (np.float32(K1 + 1), np.float32(K1 * (1 - B)), np.float32(by_length))
-        else:
-            factors = np.log(n_docs / doc_freqs)
-        factors = factors**power
-        if not factors[:-1].any():
-            factors[:] = 1.0
-        self.factors: Floats = factors.astype(np.float32)
-        size = int(vocabulary.terms[-1]) + 1 if len(vocabulary) else 0
-        self.rows: Ids = np.full(size, -1, np.int32)
-        self.rows[vocabulary.terms] = np.arange(len(vocabulary), dtype=np.int32)
-
-    def weigh(self, counts: TermCounts) -> Weighted:
-        """Give documents as weights of rows, without the words that are unknown."""
-        bounds = counts.bounds - counts.bounds[0]
-        terms = counts.terms[counts.bounds[0] : counts.bounds[-1]]
-        inside = (terms, counts.counts[counts.bounds[0] : counts.bounds[-1]])
-        rows = np.empty(len(terms), np.int32)
-        weights = np.empty(len(terms), np.float32)
-        weigh(bounds, inside, (self.rows, self.factors), self.norm, (rows, weights))
-        known = rows >= 0
-        kept = np.concatenate([[0], np.cumsum(known)]).astype(np.int64)
-        return Weighted(kept[bounds], rows[known], weights[known])
-
-
-def fit_lsi(
-    collection: Snapshot,
-    config: LSI,
-    *,
-    threads: int = 0,
-    memory: int = MEMORY,
-    watch: Watch | None = None,
-) -> Subspace:
-    """Fit axes to a collection, reading documents as often as needed rather than keeping them.
-
-    A collection with more terms than memory has room for keeps those in the most documents.
-    """
-    if config.power == 0:
-        config = replace(config, power=_chosen_power(collection, config, threads, memory))
-    docs = collection.live_docs()
-    if config.docs and config.docs < len(docs):
-        chosen = np.random.default_rng(config.seed).choice(len(docs), config.docs, replace=False)
-        docs = docs[np.sort(chosen)]
-    doc_freqs = np.zeros(collection.n_terms, np.int64)
-    n_tokens = 0
-    for counts in read_counts(collection, docs):
-        doc_freqs += np.bincount(counts.terms, minlength=len(doc_freqs))
-        n_tokens += int(counts.counts.sum(dtype=np.int64))
-    if not n_tokens:
-        raise UsageError(f"{collection.folder} has no words to fit a model on")
-    per_term = Plan(1, config.topics, config.iterations).row_bytes
-    vocabulary = choose_terms(
-        collection, doc_freqs, len(docs), limit=max(memory * 3 // 4 // per_term, 1)
-    )
-    average_length = n_tokens / len(docs)
-    scale = Scale(vocabulary, config.weighting, average_length, config.power)
-
-    def stream() -> Iterator[Weighted]:
-        return map(scale.weigh, read_counts(collection, docs))
-
-    documents: Callable[[], Iterable[Weighted]] = stream
-    if 8 * int(vocabulary.doc_freqs.sum()) <= memory // 4:
-        documents = list(stream()).__iter__
-    plan = Plan(len(vocabulary), config.topics, config.iterations, config.seed)
-    basis, values = principal_axes(
-        documents, plan, threads=threads or os.cpu_count() or 1, watch=watch
-    )
-    captured = float((values**2).sum()) / len(docs)
-    return Subspace(
-        name=config.notation,
-        vocabulary=vocabulary,
-        basis=basis,
-        values=values,
-        weighting=config.weighting,
-        average_length=average_length,
-        power=config.power,
-        settings={"model": str(config)} | asdict(config),
-        history=({"pass": config.iterations, "captured": captured},),
-    )
-
-
-def _chosen_power(collection: Snapshot, config: LSI, threads: int, memory: int) -> float:
-    some = min(config.docs or _POWER_DOCS, _POWER_DOCS)
-    rough = replace(config, power=1.0, docs=some, iterations=min(config.iterations, _ROUGH))
-    model = fit_lsi(collection, rough, threads=threads, memory=memory)
-    return round(power_of_idf(unrecognised(model, collection, seed=config.seed)), 3)
-
-
-def _check(weighting: str) -> None:
-    if weighting not in WEIGHTINGS:
-        raise UsageError(f"weighting must be one of {', '.join(WEIGHTINGS)}, not {weighting!r}")
-
-
-def read_counts(collection: Snapshot, docs: Ints) -> Iterator[TermCounts]:
-    """Read the term counts of documents, some thousands at a time."""
-    for first in range(0, len(docs), _READ_CHUNK):
-        yield collection.term_counts(docs[first : first + _READ_CHUNK])
-
-
-def choose_terms(collection: Snapshot, doc_freqs: Ints, n_docs: int, *, limit: int) -> Vocabulary:
-    """Choose the terms that recur, frequent ones too: unknown to the model they would look rare."""
-    least = min(_MIN_DF if n_docs >= _MANY_DOCS else 2, max(n_docs // 8, 1))
-    terms = np.flatnonzero(doc_freqs >= least)
-    if len(terms) == 0:
-        terms = np.flatnonzero(doc_freqs)
-    if len(terms) > limit:
-        terms = np.sort(terms[np.argsort(-doc_freqs[terms], kind="stable")[:limit]])
-    doc_freqs = doc_freqs[terms]
-    if collection.analysis.filters_terms:
-        # What the analysis does not admit says nothing, as if it were in every document.
-        admitted = collection.admitted(*collection.frequencies(terms))
-        doc_freqs = np.where(admitted, doc_freqs, n_docs)
-    return Vocabulary(terms, doc_freqs, n_docs)
-
-
 def in_parts(part: Callable[[int], Any], firsts: range, threads: int) -> list[Any]:
     """Do each part of a job, in several threads; give what they gave in order."""
     if threads == 1 or len(firsts) < 2:
         return [part(first) for first in firsts]
     with ThreadPoolExecutor(threads) as pool:
         return list(pool.map(part, firsts))
-
-
-@fast_kernel
-def weight_of(count: Any, length: Any, factor: Any, norm: tuple[Any, Any, Any]) -> Any:
-    """Give a word's weight before documents are brought to length one.
-
-    Equals `(1 + np.log(count)) * factor`, or with `norm[0] > 0`
-    `norm[0] * count / (count + norm[1] + norm[2] * length) * factor`.
-    """
-    if norm[0] > 0:
-        return norm[0] * count / (count + norm[1] + norm[2] * length) * factor
-    return factor if count == 1 else (np.float32(1) + np.log(count)) * factor
-
-
-@fast_kernel
-def weigh(
-    bounds: Ints,
-    words: tuple[Ids, Ids],
-    scale: tuple[Ids, Floats],
-    norm: tuple[Any, Any, Any],
-    out: tuple[Ids, Floats],
-) -> None:
-    """Weigh the words of documents, and give their rows, -1 for those that are unknown.
-
-    Equals `weight_of` of each word, over the root of the sum of their squares in the document.
-    """
-    terms, counts = words
-    row_of, factors = scale
-    rows, weights = out
-    n_terms, unknown = len(row_of), len(factors) - 1
-    for doc in range(len(bounds) - 1):
-        start, stop = bounds[doc], bounds[doc + 1]
-        length = np.float32(0)
-        for j in range(start, stop):
-            length += np.float32(counts[j])
-        squares = np.float32(0)
-        for j in range(start, stop):
-            row = row_of[terms[j]] if 0 <= terms[j] < n_terms else -1
-            factor = factors[row if row >= 0 else unknown]
-            weight = weight_of(np.float32(counts[j]), length, factor, norm)
-            squares += weight * weight
-            rows[j] = row
-            weights[j] = weight
-        inverse = np.float32(1) / np.sqrt(squares) if squares > 0 else np.float32(0)
-        for j in range(start, stop):
-            weights[j] *= inverse
 
 
 @fast_kernel

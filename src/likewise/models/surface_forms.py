@@ -40,7 +40,8 @@ def readable_terms(
             sample = _sampled_texts(collection)
             _SAMPLED[collection] = surface_words(sample, collection.analyzer)
         found = _SAMPLED[collection]
-    absent = _look_up(collection, [term for term in wanted if term not in found])
+    missing = [term for term in wanted if term not in found]
+    absent = _look_up(collection, missing) if missing else {}
     return {term: found[term] if term in found else absent[term] for term in wanted}
 
 

@@ -63,7 +63,7 @@ class Piece(NamedTuple):
 
 @dataclass(frozen=True)
 class TopicPart:
-    """A topic of a document: its share of all the document's words, and its own telling words.
+    """A topic of a document: its share of the document's words, and the words that tell it here.
 
     The words of an axis are those of the pole on whose side the document stands.
     """
@@ -76,7 +76,7 @@ class TopicPart:
 
 @dataclass(frozen=True)
 class Decomposition:
-    """What a text is made of; `shares` are those of topics, own words and background.
+    """What a text is made of; `shares` are those of topics, specific words and background.
 
     `topics` are the largest, at most six; `own` words have their shares of the own part (in a
     space those of the squared residual, without words that it has less of than its topics
@@ -135,7 +135,7 @@ def decompose_text(
 
 
 def word_routes(model: Model, counts: TermCounts, triples: Triples) -> list[Route]:
-    """Give the routes of each term of one document; `triples` has all of its own words."""
+    """Give the routes of each term of one document; `triples` has all of its specific words."""
     found, numbers = model.routes(counts, triples)
     return [
         Route(topical, own, background, number)
@@ -197,7 +197,7 @@ _PLAIN = "\x1b[0m"
 
 
 def to_ansi(pieces: Sequence[Piece]) -> str:
-    """Colour a text for a terminal: topics blue, own words bold and yellow, stop words dim."""
+    """Colour a text for a terminal: topics blue, specific words bold and yellow, stop words dim."""
     out = []
     for piece in pieces:
         style = _STYLES[piece.kind] if piece.kind else ""

@@ -87,7 +87,7 @@ class Survey(NamedTuple):
 
     @property
     def routes(self) -> Doubles:
-        """The shares of topics, own words and background in all words; they add up to one."""
+        """The shares of topics, specific words and background in all words; they add up to one."""
         shares = self.lengths @ self.triples.shares.astype(np.float64)
         return np.asarray(shares / max(shares.sum(), 1e-12))
 

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from likewise.collection.pack import Arrays, require
+from likewise.collection.arrays import Arrays, require
 from likewise.collection.records import TermCounts
 from likewise.collection.snapshot import Snapshot
 from likewise.collection.words import find_rows
@@ -123,7 +123,7 @@ class TopicModel(Model):
     def encode(
         self, collection: Snapshot, docs: Ints, *, words: int, threads: int = 1
     ) -> dict[str, NDArray[Any]]:
-        """Give what is stored of documents to compare them: vectors, and so many own words."""
+        """Give what is stored of documents to compare them: vectors, and so many specific words."""
         counts = collection.term_counts(docs)
         triples = self.transform(counts, words=words, threads=threads)
         return to_arrays(document_vectors(triples, self.compact(counts, triples)))
@@ -267,8 +267,8 @@ class TopicModel(Model):
 
         λ₂ ψ_w is the share of the document's tokens that are w by the own route, so that divided
         by w's share of the tokens it is p(own|w,d); the rest goes to topics and background as
-        λ₁ Σ_k θ_k φ_kw to λ₃ Ω_w. `triples` has all own words. A term unknown to the model is the
-        document's own.
+        λ₁ Σ_k θ_k φ_kw to λ₃ Ω_w. `triples` has all specific words. A term unknown to the model is
+        the document's own.
         """
         rows = find_rows(np.asarray(self.vocabulary.terms), counts.terms.astype(np.int64))
         at, docs = np.maximum(rows, 0), owners_of(counts.bounds)
@@ -287,7 +287,7 @@ class TopicModel(Model):
 def without_prior(
     topics: NDArray[np.float32], alpha: Doubles, n_words: Doubles
 ) -> NDArray[np.float32]:
-    """Give the shares of topics in a document's own words, from the mean of its posterior.
+    """Give the shares of topics in a document's specific words, from the mean of its posterior.
 
     The prior is the same for all documents, and in a short one most of the mean: nearness would
     be that of priors. On 20 Newsgroups neighbours without it are of the same group in .67 of the

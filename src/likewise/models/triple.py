@@ -15,9 +15,10 @@ OWN_WORDS = 15
 class Triples(NamedTuple):
     """The decomposition of documents (θ, ψ, λ).
 
-    `topics` has a row for each document; its own words are the term numbers
+    `topics` has a row for each document; its specific words are the term numbers
     `terms[bounds[i]:bounds[i + 1]]` with `weights`, the largest first; `shares` are those of the
-    topics, the own words and the background, and add up to one (all zero for an empty document).
+    topics, the specific words and the background, and add up to one (all zero for an empty
+    document).
     """
 
     topics: NDArray[np.float32]

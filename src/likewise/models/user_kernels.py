@@ -20,8 +20,8 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
+from likewise.collection.arrays import Arrays, require
 from likewise.collection.build import content
-from likewise.collection.pack import Arrays, require
 from likewise.collection.snapshot import Snapshot
 from likewise.compiled import Doubles, Floats, Ints
 from likewise.errors import UsageError

@@ -1,4 +1,4 @@
-"""Vectors from elsewhere: the compact half is the user's, the words that it leaves over are ours.
+"""Dense vectors from elsewhere, and beside them the specific words that they leave over.
 
 With t a document's words at length one, and y its vector at length one less the mean of all, a
 ridge regression `min ‖TW - Y‖² + λ‖W‖²` says what vector the words predict, `Wᵀt`. The axes Q of
@@ -8,9 +8,7 @@ are the words of its own. A text without a vector is given the one that its word
 
 from __future__ import annotations
 
-import os
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from concurrent.futures import Executor
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from typing import TYPE_CHECKING, Any, ClassVar
 
@@ -18,38 +16,28 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from likewise import notation
-from likewise.collection.pack import Arrays, require
+from likewise.collection.arrays import Arrays, require
 from likewise.collection.records import TermCounts
 from likewise.collection.snapshot import Snapshot
 from likewise.compiled import Floats, Ints, fast_kernel
-from likewise.errors import UsageError
+from likewise.errors import Remedy, UsageError
 from likewise.models.bags import Vocabulary
 from likewise.models.document_vectors import document_vectors, layout_of, to_arrays
-from likewise.models.lanczos import Watch, Weighted, overlap, slabs, times
+from likewise.models.lanczos import Watch
 from likewise.models.model import LIKE, Model, Weights
-from likewise.models.ridge import STRIP, Matrix, Pairs, choose_ridge, cosines, regress
-from likewise.models.subspace import (
-    MEMORY,
-    Scale,
-    Subspace,
-    choose_terms,
-    in_parts,
-    read_counts,
-)
+from likewise.models.ridge import Matrix
+from likewise.models.sampling import MEMORY
+from likewise.models.subspace import Subspace, in_parts
 from likewise.models.triple import OWN_WORDS, Triples
 from likewise.models.vector_sources import Kept, field_rows, from_field, keep, none_kept, unit
+from likewise.models.word_map import Regression, map_words
 from likewise.records import Document
 
 if TYPE_CHECKING:
     from likewise.models.fitting import FitJob
 
-_AT_ONCE = 4
-_MOST_HELD_OUT, _FEW_DOCS = 2048, 256
-# How many standard errors from chance a thing must be to count as seen.
-_AXIS_ERRORS, _TRUST_ERRORS = 3.0, 2.0
-_LEAST_SHARE = 1e-6
 _CHUNK = 4096
-# Cosines of 100 to 150 axes of LSI spread this far, and stand well beside own words as they are.
+# Cosines of 100 to 150 axes of LSI spread this far, and stand well beside specific words.
 _SPREAD = 0.11
 
 
@@ -63,8 +51,8 @@ class UserVectorsConfig:
     nothing; 0 is the one of `RIDGES` that predicts held-out documents best. `blend` is how much
     of what its words predict is added to a document's own vector; 1 against 0 was tried on two
     collections only, with vectors of MiniLM (P@10 of 20 Newsgroups .674 to .703, of Python
-    docstrings .216 to .223). `weight` is how much vectors count beside own words that count one; 0
-    is by trust (`UserVectors.weight`).
+    docstrings .216 to .223). `weight` is how much vectors count beside specific words that
+    count one; 0 is by trust (`UserVectors.weight`).
     """
 
     field: str = ""
@@ -97,7 +85,11 @@ class UserVectorsConfig:
         elif not self.field:
             raise UsageError(
                 f"{self}: whose vectors? name a field of the documents, as in "
-                f"{replace(self, field='embedding')}, or a file: likewise fit --vectors FILE.npy"
+                f"{replace(self, field='embedding')}",
+                remedy=Remedy(
+                    "or give them with vectors=, as an array, a file or a function of texts",
+                    "or give a file: likewise fit --vectors FILE.npy",
+                ),
             )
         config = replace(self, field=self.field or job.field)
         given = from_field(snapshot, config.field) if config.field else job.read_vectors(snapshot)
@@ -193,7 +185,7 @@ class UserVectors(Model):
     def encode(
         self, collection: Snapshot, docs: Ints, *, words: int, threads: int = 1
     ) -> dict[str, NDArray[Any]]:
-        """Give what is stored of documents to compare them: vectors, and so many own words."""
+        """Give what is stored of documents to compare them: vectors, and so many specific words."""
         triples = self.transform(collection.term_counts(docs), words=words, threads=threads)
         return to_arrays(
             document_vectors(triples, self.blended(self.placed(collection, docs), triples))
@@ -214,7 +206,7 @@ class UserVectors(Model):
 
     @property
     def weight(self) -> float:
-        """How much the compact half counts beside own words that count one.
+        """How much dense vectors count beside specific words that count one.
 
         Cosines of few dimensions spread far and would drown the words, those of many the reverse;
         a vector that words do not predict counts for nothing. The user may have `fixed` it.
@@ -263,7 +255,7 @@ class UserVectors(Model):
         self._refuse("is of vectors from elsewhere, whose dimensions are no topics to list")
 
     def with_vectors(self, vectors: ArrayLike, triples: Triples) -> Floats:
-        """Give the compact half of documents, at length one, from the user's vectors.
+        """Give the dense vectors of documents, at length one, from the user's vectors.
 
         A row of zeros stands for none: there, and where a vector is the mean, it is what the words
         predict.
@@ -276,7 +268,7 @@ class UserVectors(Model):
         return self.blended(self.place(rows), triples)
 
     def blended(self, placed: Floats, triples: Triples) -> Floats:
-        """Give the compact half of documents from vectors as `place` has them."""
+        """Give the dense vectors of documents from vectors as `place` has them."""
         predicted = unit(triples.topics)
         blend = np.where(placed.any(axis=1), np.float32(self.blend), np.float32(1))
         return unit(placed + blend[:, None] * predicted)
@@ -317,125 +309,49 @@ def fit_user_vectors(
     memory: int = MEMORY,
     watch: Watch | None = None,
 ) -> UserVectors:
-    """Fit a map from the words of documents to their vectors, row i that of `docs[i]`.
-
-    An eighth of the documents, at most 2,048, is held out: one half of it tells which axes are
-    borne out, the other what the trust is. A collection with more terms than memory has room for
-    keeps those in the most documents.
-    """
+    """Fit a map from the words of documents to their vectors, row i that of `docs[i]`."""
     if vectors.ndim != 2 or len(vectors) != len(docs):
         raise UsageError(
             f"vectors of shape {vectors.shape} are not a row for {len(docs)} documents"
         )
-    order = np.random.default_rng(config.seed).permutation(len(docs))
-    chosen = np.sort(order[: config.docs or None])
-    rows = unit(vectors[chosen])
-    told = rows.any(axis=1) & (collection.lengths(docs[chosen]) > 0)
-    chosen, rows = docs[chosen][told], rows[told]
-    n = len(chosen)
-    if n < 2:
-        raise UsageError(f"{n} documents have both words and a vector: at least 2 are needed")
-    vocabulary, average = _terms(collection, chosen, rows.shape[1], memory)
-    scale = Scale(vocabulary, "tfidf", average)
-    picked = np.random.default_rng(config.seed).permutation(n)
-    n_held = min(_MOST_HELD_OUT, max(n // 8, min(n // 4, _FEW_DOCS), 1))
-    held, rest = np.sort(picked[:n_held]), np.sort(picked[n_held:])
-    centre = rows[rest].mean(axis=0, dtype=np.float64).astype(np.float32)
-    rows -= centre
-
-    def sample(which: Ints) -> Pairs:
-        def stream() -> Iterator[Weighted]:
-            return map(scale.weigh, read_counts(collection, chosen[which]))
-
-        keep = 8 * int(vocabulary.doc_freqs.sum()) <= memory // 4
-        return Pairs(list(stream()).__iter__ if keep else stream, rows[which])
-
-    known, unseen = sample(rest), sample(held)
-    with slabs(min(threads or os.cpu_count() or 1, _AT_ONCE)) as pool:
-        size = len(vocabulary)
-        ridge = config.ridge or choose_ridge(known, unseen, size, config.seed, pool)
-        mapped, predicted = regress(known, unseen, size, ridge, pool, watch)
-        axes, turn, good = _axes_of(mapped, predicted, unseen.vectors, pool)
-    predicted @= good
-    trust = _trust(predicted[1::2], unseen.vectors[1::2])
-    spread = _spread(unit(unit(unseen.vectors) + np.float32(config.blend) * unit(predicted)))
-    note = {"ridge": ridge, "axes": len(turn), "held_out": n_held, "trust": trust}
+    found = map_words(
+        collection,
+        docs,
+        vectors,
+        Regression(config.docs, config.ridge, config.blend, config.seed),
+        threads=threads,
+        memory=memory,
+        watch=watch,
+    )
+    axes = Subspace(
+        name=config.notation,
+        vocabulary=found.vocabulary,
+        basis=found.basis,
+        values=np.linalg.norm(found.turn.astype(np.float64), axis=1),
+        average_length=found.average_length,
+    )
+    note = {
+        "ridge": found.ridge,
+        "axes": len(found.turn),
+        "held_out": found.n_held_out,
+        "trust": found.trust,
+    }
     model = UserVectors(
         name=config.notation,
-        axes=Subspace(
-            name=config.notation,
-            vocabulary=vocabulary,
-            basis=axes,
-            values=np.linalg.norm(turn.astype(np.float64), axis=1),
-            average_length=average,
-        ),
-        turn=turn,
-        centre=centre,
-        trust=trust,
-        spread=spread,
+        axes=axes,
+        turn=found.turn,
+        centre=found.centre,
+        trust=found.trust,
+        spread=found.spread,
         blend=config.blend,
         fixed=config.weight,
-        kept=none_kept(rows.shape[1]),
+        kept=none_kept(len(found.centre)),
         settings={"model": str(config)} | asdict(config),
-        history=(note | {"weight": config.weight or _SPREAD * trust / spread},),
     )
+    model = replace(model, history=(note | {"weight": model.weight},))
     if config.field:
         return model
     return replace(model, kept=keep(collection.doc_ids(docs), vectors, model.place))
-
-
-def _terms(collection: Snapshot, docs: Ints, width: int, memory: int) -> tuple[Vocabulary, float]:
-    """Choose the terms that there is room for, and tell how long a document is."""
-    doc_freqs = np.zeros(collection.n_terms, np.int64)
-    n_tokens = 0
-    for counts in read_counts(collection, docs):
-        doc_freqs += np.bincount(counts.terms, minlength=len(doc_freqs))
-        n_tokens += int(counts.counts.sum(dtype=np.int64))
-    per_term = 4 * (3 * width + 5 * STRIP * _AT_ONCE)
-    limit = max(memory * 3 // 4 // per_term, 1)
-    return choose_terms(collection, doc_freqs, len(docs), limit=limit), n_tokens / len(docs)
-
-
-def _axes_of(
-    mapped: Matrix, predicted: Matrix, vectors: Matrix, pool: Executor
-) -> tuple[Matrix, Matrix, Matrix]:
-    """Give the axes of a map, it in them, and the projection on what it can predict.
-
-    An axis is kept if on every other held-out document what it predicts goes with what is there,
-    by three standard errors of a chance correlation.
-    """
-    squares, turns = np.linalg.eigh(overlap(mapped, mapped, pool))
-    squares, turns = squares[::-1], turns[:, ::-1]
-    a, b = predicted[::2] @ turns, vectors[::2] @ turns
-    chance = _AXIS_ERRORS * np.sqrt((a**2).sum(axis=0) * (b**2).sum(axis=0) / len(a))
-    good = (squares > _LEAST_SHARE * max(squares[0], 0)) & ((a * b).sum(axis=0) > chance)
-    squares, turns = squares[good], turns[:, good]
-    basis = times(mapped, turns / np.sqrt(squares), pool)
-    # One step of Newton's towards the nearest orthonormal matrix, which turns no axis.
-    overlaps = overlap(basis, basis, pool)
-    basis = times(basis, 1.5 * np.eye(len(overlaps)) - 0.5 * overlaps, pool)
-    turn = (turns * np.sqrt(squares)).T.astype(np.float32)
-    return basis, np.ascontiguousarray(turn), (turns @ turns.T).astype(np.float32)
-
-
-def _trust(predicted: Matrix, vectors: Matrix) -> float:
-    """Give the mean cosine of what is predicted and what is there, less two standard errors."""
-    found = cosines(predicted, vectors)
-    if len(found) < 2:
-        return 0.0
-    error = float(found.std(ddof=1) / np.sqrt(len(found)))
-    return min(max(float(found.mean()) - _TRUST_ERRORS * error, 0.0), 1.0)
-
-
-def _spread(rows: Matrix) -> float:
-    """Give the root of the mean square of the product of two rows.
-
-    It is at least one over the root of the width, whatever vectors of length one there are.
-    """
-    n, width = rows.shape
-    lengths = np.einsum("ij,ij->i", rows, rows)
-    square = float(np.square(rows.T @ rows, dtype=np.float64).sum() - np.square(lengths).sum())
-    return float(np.sqrt(max(square / max(n * (n - 1), 1), 1 / width)))
 
 
 @fast_kernel

@@ -15,8 +15,8 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from likewise.collection.arrays import Arrays, require
 from likewise.collection.build import content
-from likewise.collection.pack import Arrays, require
 from likewise.collection.snapshot import Snapshot
 from likewise.compiled import Floats, Ints
 from likewise.errors import UsageError

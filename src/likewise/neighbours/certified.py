@@ -27,37 +27,29 @@ _FIRST, _FEWEST = 8, 64
 
 
 class Certified(NamedTuple):
-    """The nearest vectors of each query, and whether that is proved.
+    """The nearest vectors of each query as `Nearest` has them, and whether that is proved.
 
     `closed` says that nothing nearer exists; `examined` is how many divergences were worked out.
     """
 
-    nearest: Nearest
+    numbers: Ints
+    distances: Floats
     closed: Bools
     examined: Ints
 
 
-def nearest_certified(
-    neighbours: Neighbours,
-    queries: ArrayLike,
-    k: int = 10,
-    *,
-    limit: int = 0,
-    allowed: Bools | None = None,
+def certify(
+    neighbours: Neighbours, queries: ArrayLike, k: int, *, limit: int, allowed: Bools | None
 ) -> Certified:
     """Find the k nearest by Jensen-Shannon or Kullback-Leibler divergence, and prove it.
 
-    Documents are examined from the nearest in Hellinger distance on, until the bound closes; with
-    a `limit`, a query that would need more of them than that is not closed, and has the nearest
-    known by then. Without, every query closes.
+    See `Neighbours.nearest`.
     """
     if neighbours.metric.floor == 0:
         raise UsageError(
             f"{neighbours.metric.name} needs no certificate, its scan is exact; "
             "js and kl can be certified"
         )
-    if k < 1:
-        raise UsageError(f"the number of neighbours must be at least 1, not {k}")
     points, barred = neighbours.asked(queries, allowed)
     numbers = np.full((len(points), k), -1, np.int64)
     distances = np.full((len(points), k), np.inf, np.float32)
@@ -78,7 +70,7 @@ def nearest_certified(
                 examined[i] = max(examined[i], n)
     empty = ~points.any(axis=1)
     numbers[empty], distances[empty] = -1, np.inf
-    return Certified(Nearest(numbers, distances), closed | empty, examined)
+    return Certified(numbers, distances, closed | empty, examined)
 
 
 def _examine_nearest(

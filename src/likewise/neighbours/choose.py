@@ -8,7 +8,7 @@ from typing import ClassVar
 
 import numpy as np
 
-from likewise.collection.pack import Arrays
+from likewise.collection.arrays import Arrays
 from likewise.compiled import Floats
 from likewise.errors import UsageError
 from likewise.neighbours.finder import Finder, Method

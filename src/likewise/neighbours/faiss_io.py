@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from likewise.collection.pack import Arrays, Output
+from likewise.collection.arrays import Arrays, Output
 from likewise.compiled import Doubles, Floats
 from likewise.errors import DamagedError, MissingExtra, UsageError
 from likewise.neighbours.int8 import Points

@@ -6,7 +6,7 @@ from typing import ClassVar, NamedTuple, Protocol
 
 import numpy as np
 
-from likewise.collection.pack import Arrays, Output
+from likewise.collection.arrays import Arrays, Output
 from likewise.compiled import Floats, Ints
 from likewise.errors import UsageError
 

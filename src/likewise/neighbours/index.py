@@ -13,7 +13,7 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import Any, NamedTuple, TypeVar
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeVar, overload
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -35,6 +35,9 @@ from likewise.neighbours.metrics import (
     read_metric,
 )
 from likewise.neighbours.scan import Scanner
+
+if TYPE_CHECKING:
+    from likewise.neighbours.certified import Certified
 
 _QUERIES_AT_ONCE = 64
 _NOTHING_BARRED = np.empty(0, np.bool_)
@@ -162,6 +165,7 @@ class Neighbours:
         gone[wanted] = True
         self.gone = gone
 
+    @overload
     def nearest(
         self,
         queries: ArrayLike,
@@ -169,9 +173,43 @@ class Neighbours:
         *,
         allowed: Bools | None = None,
         threads: int = 1,
-    ) -> Nearest:
-        """Find the k nearest vectors of each query, among those `allowed` by number."""
+    ) -> Nearest: ...
+
+    @overload
+    def nearest(
+        self,
+        queries: ArrayLike,
+        k: int = 10,
+        *,
+        allowed: Bools | None = None,
+        certified: Literal[True],
+        limit: int = 0,
+    ) -> Certified: ...
+
+    def nearest(
+        self,
+        queries: ArrayLike,
+        k: int = 10,
+        *,
+        allowed: Bools | None = None,
+        threads: int = 1,
+        certified: bool = False,
+        limit: int = 0,
+    ) -> Nearest | Certified:
+        """Find the k nearest vectors of each query, among those `allowed` by number.
+
+        With `certified` it is proved of each query, by js or kl, that nothing nearer exists.
+        Vectors are then examined from the nearest in Hellinger distance on, until the bound closes;
+        with a `limit`, a query that would need more of them than that is not closed, and has the
+        nearest known by then.
+        """
         _check_at_least_one("neighbours", k)
+        if certified:
+            from likewise.neighbours.certified import certify
+
+            return certify(self, queries, k, limit=limit, allowed=allowed)
+        if limit:
+            raise UsageError("limit is how much a proof may examine: it goes with certified=True")
         points, barred = self.asked(queries, allowed)
         return self._nearest_points(points, k, barred, threads)
 

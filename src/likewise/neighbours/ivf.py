@@ -21,7 +21,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from likewise import notation
-from likewise.collection.pack import Arrays, Output
+from likewise.collection.arrays import Arrays, Output
 from likewise.compiled import Floats, Ints
 from likewise.errors import DamagedError, UsageError
 from likewise.neighbours.faiss_io import (

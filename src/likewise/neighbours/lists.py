@@ -20,7 +20,7 @@ from typing import ClassVar, NamedTuple
 
 import numpy as np
 
-from likewise.collection.pack import Arrays, Output, PrefixedArrays, PrefixedOutput, require
+from likewise.collection.arrays import Arrays, Output, PrefixedArrays, PrefixedOutput, require
 from likewise.compiled import Floats, Ids, Ints, Shorts
 from likewise.errors import UsageError
 from likewise.neighbours.finder import Finder, Proposals

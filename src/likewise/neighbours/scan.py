@@ -8,7 +8,7 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from likewise.collection.pack import Arrays, Output
+from likewise.collection.arrays import Arrays, Output
 from likewise.compiled import Doubles, Floats, Int, Ints, kernel
 from likewise.neighbours.finder import Finder, Proposals, gather
 from likewise.neighbours.int8 import Points

@@ -8,8 +8,9 @@ from pathlib import Path
 import numpy as np
 
 from likewise import notation
+from likewise.collection.arrays import PrefixedArrays, PrefixedOutput
 from likewise.collection.files import storage_errors
-from likewise.collection.pack import Pack, PrefixedArrays, PrefixedOutput, open_pack, write_pack
+from likewise.collection.pack import Pack, open_pack, write_pack
 from likewise.errors import DamagedError, FormatError, StorageError, UsageError
 from likewise.neighbours.index import Neighbours, Part, read_method
 from likewise.neighbours.metrics import PRODUCT, read_metric
@@ -51,6 +52,9 @@ def open_neighbours(path: str | os.PathLike[str]) -> Neighbours:
         raise FormatError(f"{path}: an index of format {version}; build it again")
     try:
         return _opened(pack)
+    except UsageError:
+        # A method that another package brings, and that is not installed.
+        raise
     except (ValueError, TypeError, LookupError, AttributeError):
         raise DamagedError(f"{path}: its arrays do not fit; build the index again") from None
 

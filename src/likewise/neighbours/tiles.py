@@ -22,7 +22,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from likewise import notation
-from likewise.collection.pack import Arrays, Output, require
+from likewise.collection.arrays import Arrays, Output, require
 from likewise.compiled import Bytes, Floats, Int, Ints, kernel
 from likewise.neighbours.int8 import Coded, scan_rows
 

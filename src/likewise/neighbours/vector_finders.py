@@ -9,7 +9,7 @@ from typing import Protocol
 import numpy as np
 
 from likewise import notation
-from likewise.collection.pack import Arrays, Output
+from likewise.collection.arrays import Arrays, Output
 from likewise.compiled import Floats, Ints
 from likewise.neighbours.int8 import Coded, CodedPoints
 from likewise.neighbours.ivf import IVF, ListsFinder

@@ -174,7 +174,7 @@ class VectorSearch:
         return rows if len(rows) >= n else None
 
     def _error(self, i: int, point: Floats) -> float:
-        """Bound how far two scanned scores of a segment are from being compared rightly.
+        """Bound how far two scanned scores of a segment are from being in the right order.
 
         A sum of d products errs, in any order, by at most d times the unit roundoff (half of eps)
         times both lengths (Higham 2002, 3.1), and twice more for the point's own rounding and the

@@ -121,7 +121,7 @@ def rank_examples(
     def one(result: Result) -> Result:
         context.check()
         question = question_of(result.query, context.snapshot, how)
-        mask = context.mask(result.query.filter)
+        mask = context.mask(result.query)
         allowed = mask.segments if mask.bars else None
         return Result(result.query, *by.rank(question, k=context.k, allowed=allowed))
 

@@ -77,7 +77,7 @@ def docs_in_hand(query: Query, snapshot: Snapshot) -> Ints:
 
 def text_of(query: Query, method: object) -> str:
     """Give the text of a query to a stage that has no use for terms."""
-    if query.expansion and not query.expansion.left:
+    if query.expansion and not query.expansion.skipped_reason:
         raise UsageError(f"{method} compares texts, and has no use for the terms of an expansion")
     return query.text
 

@@ -16,7 +16,7 @@ from likewise.retrieve.documents import Whole, rank_examples, score_records, spl
 from likewise.retrieve.models import Model
 from likewise.retrieve.search import Retriever
 from likewise.stages.masks import mask_of
-from likewise.stages.stage import Context, Result, by_filter
+from likewise.stages.stage import Context, Result, by_mask
 
 
 def retriever_of(snapshot: Snapshot, model: Model, field: str = MAIN) -> Retriever:
@@ -39,8 +39,7 @@ def search_words(model: Model, batch: Sequence[Result], context: Context) -> lis
         Result(result.query, EMPTY, WordScorer(retriever, terms_of(result.query, context.snapshot)))
         for result in batch
     ]
-    for filter, places in by_filter(batch) if context.k else ():
-        mask = context.mask(filter)
+    for mask, places in by_mask(batch, context) if context.k else ():
         rankings = retriever.rank(
             [found[i].scorer.terms for i in places],  # type: ignore[union-attr]
             k=context.k,

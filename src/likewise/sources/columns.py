@@ -2,17 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, field, replace
 from typing import Any, NamedTuple
 
-from likewise.errors import SourceError, UsageError
+from likewise.errors import Remedy, SourceError, UsageError, WrongType
+from likewise.formats.markup import has_markup, strip_markup
 from likewise.records import Document
 from likewise.sources.fields import check_unicode, clean, flatten, scalar
 
 MakeDocument = Callable[[dict[str, Any], int], Document]
 OnBad = Callable[[SourceError], None]
+MARKUP = ("auto", "strip", "keep")
 _PLAIN = frozenset((str, int, float, bool))
+NO_ID = Remedy(
+    "name another column with id=, or take places as ids with columns=Columns(auto_id=True)",
+    "name another column with --id, or take places as ids with --auto-id",
+)
+_NO_TEXT = Remedy("name another column with text=", "name another column with --text")
 
 
 class Origin(NamedTuple):
@@ -28,21 +35,39 @@ class Columns:
 
     Several text columns are joined with a blank line; a column named both as title and as text
     counts once, as title. `auto_id` gives a document without an id its place, as file name:line.
+    `markup` says what becomes of HTML in titles and texts: it is stripped where it occurs ("auto"),
+    from all of them ("strip"), or kept ("keep"). `named` are columns that the caller chose,
+    which a frame has to have.
     """
 
     id: str = "id"
     title: str = "title"
     text: tuple[str, ...] = ("text",)
     auto_id: bool = False
+    markup: str = "auto"
+    named: frozenset[str] = field(default=frozenset(), compare=False, repr=False)
 
     def __post_init__(self) -> None:
         if isinstance(self.text, str):
             object.__setattr__(self, "text", (self.text,))
-        else:
+        elif isinstance(self.text, Iterable):
             object.__setattr__(self, "text", tuple(self.text))
-        named = (self.id, self.title, *self.text)
-        if not all(isinstance(name, str) for name in named):
-            raise UsageError(f"column names are text, received {named!r}")
+        else:
+            raise WrongType.of(self.text, "text= takes the name of a column, or a list of names")
+        for name in (self.id, self.title, *self.text):
+            if not isinstance(name, str):
+                raise WrongType.of(name, "column names are text")
+        if self.markup not in MARKUP:
+            raise UsageError(f"markup is {', '.join(MARKUP)}, received {self.markup!r}")
+
+    def choose(self, *, id: str = "", title: str = "", text: str | Iterable[str] = ()) -> Columns:
+        """Give the same with other columns, where any are named."""
+        given: dict[str, Any] = {"id": id, "title": title, "text": text}
+        chosen = {key: value for key, value in given.items() if not _is_unnamed(value)}
+        made = replace(self, **chosen)
+        columns = {"id": (made.id,), "title": (made.title,), "text": made.text}
+        named = (name for key in chosen for name in columns[key])
+        return replace(made, named=self.named.union(named))
 
     @property
     def used(self) -> frozenset[str]:
@@ -60,6 +85,7 @@ def document_maker(columns: Columns, origin: Origin, *, parsed: bool = False) ->
     texts = tuple(name for name in columns.text if name != columns.title)
     id_column, title_column = columns.id, columns.title
     first_text, other_texts = (texts[0], texts[1:]) if texts else ("", ())
+    keep, always = columns.markup == "keep", columns.markup == "strip"
 
     def make(record: dict[str, Any], number: int) -> Document:
         place = f"{origin.name}:{number}"
@@ -78,7 +104,13 @@ def document_maker(columns: Columns, origin: Origin, *, parsed: bool = False) ->
             parts = [text, *(as_text(record.get(name), name, place) for name in other_texts)]
             text = "\n\n".join(part for part in parts if part)
         if not text and not title and not any(n in record for n in (title_column, *texts)):
-            raise SourceError(place, _no_text(columns, record))
+            raise SourceError(place, _no_text(columns, record), remedy=_NO_TEXT)
+        if not keep:
+            # Most texts have no tag: to look for one is all that it costs them.
+            if always or ("<" in title and has_markup(title)):
+                title = strip_markup(title)
+            if always or ("<" in text and has_markup(text)):
+                text = strip_markup(text)
         fields = {key: value for key, value in record.items() if key not in used}
         if not parsed:
             check_unicode((doc_id, title, text), place)
@@ -114,7 +146,7 @@ def document_id(
         reason = f"the id in column {columns.id!r} is empty"
     else:
         reason = f"the id {_shown(value)} is neither text nor an integer"
-    raise SourceError(place, f"{reason}; name another column with --id or use --auto-id")
+    raise SourceError(place, reason, remedy=NO_ID)
 
 
 def as_text(value: Any, column: str, place: str) -> str:
@@ -133,9 +165,12 @@ def as_text(value: Any, column: str, place: str) -> str:
     if isinstance(value, dict) and value:
         inner = ", ".join(f"{column}.{key}" for key in list(value)[:20])
         reason = f"column {column!r} holds a nested record, not text; name what is in it: {inner}"
-    else:
-        reason = f"column {column!r} holds {_shown(value)}, not text; name another one with --text"
-    raise SourceError(place, reason)
+        raise SourceError(place, reason)
+    raise SourceError(place, f"column {column!r} holds {_shown(value)}, not text", remedy=_NO_TEXT)
+
+
+def _is_unnamed(value: object) -> bool:
+    return value is None or (isinstance(value, str | tuple | list) and not value)
 
 
 def check_names(names: list[str], place: str) -> None:
@@ -155,7 +190,7 @@ def _is_plain(value: Any) -> bool:
 
 def _no_text(columns: Columns, record: dict[str, Any]) -> str:
     wanted = " or ".join(repr(name) for name in dict.fromkeys((*columns.text, columns.title)))
-    return f"no text: there is no column {wanted} among {_listed(record)}; name one with --text"
+    return f"no text: there is no column {wanted} among {_listed(record)}"
 
 
 def _listed(record: dict[str, Any]) -> str:

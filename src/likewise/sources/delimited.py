@@ -1,9 +1,11 @@
-"""CSV and TSV with a header row."""
+"""CSV and TSV with a header row; the delimiter is sniffed unless it is named."""
 
 from __future__ import annotations
 
 import csv
+import io
 from collections.abc import Iterator
+from itertools import islice
 from typing import BinaryIO
 
 from likewise.errors import SourceError
@@ -13,20 +15,49 @@ from likewise.sources.fields import as_number
 
 # Room for any document, yet an unclosed quote cannot swallow a file larger than memory.
 _LONGEST_CELL = 1 << 28
+_DELIMITERS = ",;\t|"
+_SAMPLE = 1 << 16
+_SAMPLE_ROWS = 20
 
 
 def read_csv(
-    stream: BinaryIO, *, origin: Origin, columns: Columns, on_bad: OnBad
+    stream: BinaryIO, *, origin: Origin, columns: Columns, on_bad: OnBad, delimiter: str = ""
 ) -> Iterator[Document]:
     """Documents of comma-separated rows; the place is the line where the row starts."""
-    return _read(_Rows(stream, ",", origin.name), origin, columns, on_bad)
+    delimiter = delimiter or _sniffed(stream, columns, usual=",")
+    return _read(_Rows(stream, delimiter, origin.name), origin, columns, on_bad)
 
 
 def read_tsv(
-    stream: BinaryIO, *, origin: Origin, columns: Columns, on_bad: OnBad
+    stream: BinaryIO, *, origin: Origin, columns: Columns, on_bad: OnBad, delimiter: str = ""
 ) -> Iterator[Document]:
     """Documents of tab-separated rows, quoted as in CSV."""
-    return _read(_Rows(stream, "\t", origin.name), origin, columns, on_bad)
+    delimiter = delimiter or _sniffed(stream, columns, usual="\t")
+    return _read(_Rows(stream, delimiter, origin.name), origin, columns, on_bad)
+
+
+def _sniffed(stream: BinaryIO, columns: Columns, *, usual: str) -> str:
+    """The delimiter by which the header has the columns' names, or else rows have its length."""
+    peek = getattr(stream, "peek", None)
+    head = peek(_SAMPLE)[:_SAMPLE] if peek else b""
+    sample = head.decode("utf-8", "replace")
+    if len(head) == _SAMPLE:
+        # The last row of the sample is not whole.
+        sample = sample.rpartition("\n")[0]
+    best, most = usual, (0, 0)
+    for delimiter in (usual, *_DELIMITERS.replace(usual, "")):
+        rows = csv.reader(io.StringIO(sample, newline=""), delimiter=delimiter)
+        try:
+            found = [row for row in islice(rows, _SAMPLE_ROWS) if row]
+        except csv.Error:
+            continue
+        if not found or len(found[0]) < 2:
+            continue
+        n_known = len(columns.used.intersection(name.strip() for name in found[0]))
+        n_alike = sum(len(row) == len(found[0]) for row in found)
+        if (n_known, n_alike) > most:
+            best, most = delimiter, (n_known, n_alike)
+    return best
 
 
 def _read(rows: _Rows, origin: Origin, columns: Columns, on_bad: OnBad) -> Iterator[Document]:
@@ -77,7 +108,7 @@ class _Rows:
         row = self.next()
         while row == []:
             row = self.next()
-        header = [name or f"column_{i}" for i, name in enumerate(row or (), 1)]
+        header = [name.strip() or f"column_{i}" for i, name in enumerate(row or (), 1)]
         check_names(header, self.place)
         return header
 
@@ -91,7 +122,7 @@ class _Rows:
             advice = "quote cells that hold quotes or line ends, and double the quotes inside"
             raise SourceError(self.place, f"not a valid row: {error}; {advice}") from None
         if self._damaged:
-            raise SourceError(self.place, "not valid UTF-8")
+            raise SourceError(self.place, "not valid UTF-8; name its encoding with --encoding")
         return row
 
     def _lines(self) -> Iterator[str]:

@@ -83,7 +83,10 @@ def clean(record: Mapping[Any, Any], place: str) -> dict[str, Any]:
 
 def scalar(value: Any) -> str | int | float | bool | None:
     """The storable form of one value, None where there is none; TypeError if it is no scalar."""
-    if isinstance(value, np.generic):
+    if isinstance(value, np.datetime64):
+        # In nanoseconds it would be an integer.
+        value = value.astype("datetime64[us]").item()
+    elif isinstance(value, np.generic):
         value = value.item()
     match value:
         case None | bytes() | bytearray() | memoryview():
@@ -132,7 +135,7 @@ def _strings(values: Iterable[Any]) -> Iterable[str]:
 
 def _stored(value: Any) -> Any:
     if isinstance(value, np.ndarray):
-        value = value.tolist()
+        value = list(value) if value.dtype.kind == "M" else value.tolist()
     if not isinstance(value, list | tuple | set | frozenset):
         return scalar(value)
     items = sorted(value, key=str) if isinstance(value, set | frozenset) else list(value)

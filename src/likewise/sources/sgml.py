@@ -9,9 +9,9 @@ from collections import defaultdict
 from collections.abc import Iterator
 from typing import Any, BinaryIO, NamedTuple
 
-from likewise.errors import SourceError
+from likewise.errors import Remedy, SourceError
 from likewise.records import Document
-from likewise.sources.columns import Columns, OnBad, Origin
+from likewise.sources.columns import NO_ID, Columns, OnBad, Origin
 from likewise.sources.fields import as_number
 
 _CHUNK = 1 << 18
@@ -93,8 +93,11 @@ def _bodies(stream: BinaryIO, origin: Origin, on_bad: OnBad) -> Iterator[tuple[i
             SourceError(f"{origin.name}:{opened[0]}", "<DOC> without </DOC>: the file ends before")
         )
     elif not seen and not (blank and not buffer.strip()):
-        reason = "no <DOC> in it, so it is not TREC SGML; name its format with --format"
-        raise SourceError(origin.name, reason)
+        raise SourceError(
+            origin.name,
+            "no <DOC> in it, so it is not TREC SGML",
+            remedy=Remedy("name its format with format=", "name its format with --format"),
+        )
 
 
 def _document(
@@ -131,8 +134,9 @@ def _document(
 def _automatic_id(columns: Columns, origin: Origin, line: int) -> str:
     if columns.auto_id:
         return f"{origin.stem}:{line}"
-    reason = "the document has no <DOCNO>, or an empty one; add it or use --auto-id"
-    raise SourceError(f"{origin.name}:{line}", reason)
+    raise SourceError(
+        f"{origin.name}:{line}", "the document has no <DOCNO>, or an empty one", remedy=NO_ID
+    )
 
 
 def _elements(text: str) -> tuple[list[_Element], list[_Element]]:

@@ -2,57 +2,58 @@
 
 from __future__ import annotations
 
+import logging
 import os
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Sized
-from itertools import chain
-from typing import Any, BinaryIO, Protocol, TypeVar
+from functools import partial
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias, TypeVar, cast
 
-from likewise.errors import SourceError, UsageError
+from likewise.errors import Remedy, SourceError, UsageError, WrongType
+from likewise.formats.encoding import check_encoding
+from likewise.formats.kinds import EXTENSIONS, KINDS, ONE, by_content, by_name, named
 from likewise.records import Document
 from likewise.sources.columns import Columns, OnBad, Origin
 from likewise.sources.delimited import read_csv, read_tsv
-from likewise.sources.folder import list_files, read_text, text_document
+from likewise.sources.files import read_folder, read_mbox, read_one, require
+from likewise.sources.folder import is_collection, list_files
+from likewise.sources.frames import NAME as FRAME
+from likewise.sources.frames import Frame, as_frame, check_ids, choose_columns, read_frame
 from likewise.sources.irdatasets import IrDataset
 from likewise.sources.iterable import NAME, read_iterable
+from likewise.sources.json_file import read_json
 from likewise.sources.jsonl import read_jsonl
 from likewise.sources.parquet import is_parquet, read_parquet, read_parquet_file
 from likewise.sources.sgml import read_sgml
+from likewise.sources.skipped import Skipped
+from likewise.sources.spreadsheet import read_xlsx
 from likewise.sources.streams import STDIN, open_bytes, open_file, size_of
 
+if TYPE_CHECKING:
+    from narwhals.typing import IntoFrame, IntoSeries
 
-class Reader(Protocol):
-    """Documents of one stream; what is wrong with a single document goes to `on_bad`."""
-
-    def __call__(
-        self, stream: BinaryIO, *, origin: Origin, columns: Columns, on_bad: OnBad
-    ) -> Iterator[Document]:
-        """Begin reading."""
-
-
+# Of a stream, `origin`, `columns` and `on_bad`, which hears what is wrong with a single document.
+Reader = Callable[..., Iterator[Document]]
+# Formats that hold many documents; those of one are parsed by `files`.
 READERS: dict[str, Reader] = {
     "jsonl": read_jsonl,
+    "json": read_json,
     "csv": read_csv,
     "tsv": read_tsv,
+    "xlsx": read_xlsx,
     "parquet": read_parquet,
     "sgml": read_sgml,
-    "text": read_text,
+    "mbox": read_mbox,
 }
-EXTENSIONS = {
-    ".jsonl": "jsonl",
-    ".ndjson": "jsonl",
-    ".json": "jsonl",
-    ".csv": "csv",
-    ".tsv": "tsv",
-    ".parquet": "parquet",
-    ".sgml": "sgml",
-    ".trec": "sgml",
-    ".txt": "text",
-}
-_COMPRESSED = (".gz", ".zst")
+_DELIMITED = ("csv", "tsv")
+# What is no text, or says itself in which encoding its parts are.
+_BYTES = ("xlsx", "parquet", "mbox")
 _COLUMNS = Columns()
 _Item = TypeVar("_Item")
+_log = logging.getLogger(__name__)
 
-Place = str | os.PathLike[str] | Iterable[Document | Mapping[str, Any]]
+Place: TypeAlias = (
+    "str | os.PathLike[str] | Iterable[Document | Mapping[str, Any] | str] | IntoFrame | IntoSeries"
+)
 
 
 class Source:
@@ -60,6 +61,7 @@ class Source:
 
     Files are measured in bytes as they are stored, other sources in documents; `total` is None
     where it cannot be known. Iterating again begins again, except over a pipe or an iterator.
+    `skipped` counts the files of a folder that are not read, by reason.
     """
 
     def __init__(
@@ -68,6 +70,7 @@ class Source:
         self.name = name
         self.total = total
         self.done = 0
+        self.skipped = Skipped()
         self._read = read
 
     def __iter__(self) -> Iterator[Document]:
@@ -83,43 +86,104 @@ class Source:
 
 
 def open_source(
-    source: str | os.PathLike[str] | Iterable[Document | Mapping[str, Any]],
+    source: Place,
     *,
     columns: Columns = _COLUMNS,
+    id: str = "",
+    title: str = "",
+    text: str | Sequence[str] = (),
     format: str | None = None,
+    encoding: str = "",
+    delimiter: str = "",
     on_bad: OnBad | None = None,
 ) -> Source:
-    """The documents of a file, a folder, `-`, `ir:<id>`, `docstrings:<packages>` or an iterable.
+    """The documents of a file, a folder, `-`, `ir:<id>`, `docstrings:<packages>`, or of Python.
 
-    The format of a file follows from its extension unless given. A document that cannot be read
-    raises SourceError; with `on_bad` it is reported there instead and the reading goes on.
+    In Python they are an iterable of documents, mappings or texts (whose ids are "0", "1", …), or a
+    frame or a column of pandas, polars or Arrow; `id`, `title` and `text` name columns. A frame
+    without an id column goes by its index, or by row numbers from 0. The format of a file follows
+    from its extension unless given; encoding and delimiter are sniffed unless given. A document
+    that cannot be read raises SourceError; with `on_bad` it is reported there instead and the
+    reading goes on.
     """
+    columns = columns.choose(id=id, title=title, text=text)
     report = _refuse if on_bad is None else on_bad
-    if format is not None and EXTENSIONS.get(f".{format}", format) not in READERS:
-        raise UsageError(f"unknown format {format!r}; it is one of {', '.join(READERS)}")
+    if format is not None and named(format) is None:
+        raise UsageError(f"unknown format {format!r}; it is one of {', '.join(KINDS)}")
+    how = _How(columns, report, _encoding(encoding), _delimiter(delimiter))
     if isinstance(source, str):
         if source == "-":
-            return _stdin(format, columns, report)
+            return _stdin(named(format or "jsonl") or "", how)
         kind, colon, what = source.partition(":")
         if colon and kind in ("ir", "docstrings"):
             _no_format(format, source)
-            return _ir(what, columns, report) if kind == "ir" else _docstrings(what)
+            return _ir(what, how) if kind == "ir" else _docstrings(what)
     if isinstance(source, str | os.PathLike):
-        return _path(os.fsdecode(source), format, columns, report)
-    return _iterable(source, format, columns, report)
+        return _path(os.fsdecode(source), named(format or ""), how)
+    frame = as_frame(source)
+    if frame is not None:
+        return _frame(frame, format, columns, report)
+    return _iterable(cast("Iterable[Any]", source), format, columns, report)
+
+
+class Documents:
+    """The documents of several sources, and what was skipped."""
+
+    def __init__(self, sources: Sequence[Source], skipped: Skipped) -> None:
+        self._sources = sources
+        self.skipped = skipped
+
+    def __iter__(self) -> Iterator[Document]:
+        for source in self._sources:
+            yield from source
+            if source.skipped:
+                _log.warning("%s: skipped %s", source.name, source.skipped)
+                self.skipped.update(source.skipped)
 
 
 def documents_of(
-    places: Sequence[Place], columns: Columns, format: str | None, on_bad: OnBad | None
-) -> Iterator[Document]:
+    places: Sequence[Place],
+    columns: Columns,
+    format: str | None,
+    on_bad: OnBad | None,
+    *,
+    encoding: str = "",
+    delimiter: str = "",
+) -> Documents:
     """Read the documents of several sources."""
-    # All are opened before the first is read, so that a misspelt name stops at once.
-    opened = [open_source(one, columns=columns, format=format, on_bad=on_bad) for one in places]
-    return chain.from_iterable(opened)
+    skipped = Skipped()
+
+    def report(error: SourceError) -> None:
+        skipped.add_error(error)
+        if on_bad is not None:
+            on_bad(error)
+
+    # All are opened before the first is read, so that a misspelled name stops at once.
+    opened = [
+        open_source(
+            one,
+            columns=columns,
+            format=format,
+            encoding=encoding,
+            delimiter=delimiter,
+            on_bad=None if on_bad is None else report,
+        )
+        for one in places
+    ]
+    return Documents(opened, skipped)
 
 
 def _refuse(error: SourceError) -> None:
     raise error
+
+
+class _How(NamedTuple):
+    """How files are read."""
+
+    columns: Columns
+    on_bad: OnBad
+    encoding: str
+    delimiter: str
 
 
 def _no_format(format: str | None, what: str) -> None:
@@ -127,60 +191,107 @@ def _no_format(format: str | None, what: str) -> None:
         raise UsageError(f"a format ({format!r}) fits only files and standard input, not {what}")
 
 
-def _stdin(format: str | None, columns: Columns, on_bad: OnBad) -> Source:
-    reader = _named(format or "jsonl")
+def _encoding(name: str) -> str:
+    try:
+        return check_encoding(name) if name else ""
+    except ValueError:
+        raise UsageError(
+            f"unknown encoding {name!r}; it is one that Python knows, such as utf-8, utf-16, "
+            "cp1252, iso-8859-2 or shift_jis"
+        ) from None
+
+
+def _delimiter(text: str) -> str:
+    found = {"tab": "\t", "\\t": "\t"}.get(text, text)
+    if len(found) > 1 or found in ('"', "\r", "\n"):
+        raise UsageError(f"a delimiter is one character, or tab; received {text!r}")
+    return found
+
+
+def _stdin(format: str, how: _How) -> Source:
     origin = Origin(STDIN, STDIN)
 
     def read(source: Source) -> Iterator[Document]:
-        with open_bytes(STDIN, source.advance) as stream:
-            yield from reader(stream, origin=origin, columns=columns, on_bad=on_bad)
+        return _read_stream(source, origin, format, how)
 
     return Source("-", total=None, read=read)
 
 
-def _path(path: str, format: str | None, columns: Columns, on_bad: OnBad) -> Source:
+def _path(path: str, format: str | None, how: _How) -> Source:
     if os.path.isdir(path):
-        return _folder(path, _named(format or "text"), columns, on_bad)
+        return _folder(path, format, how)
     if not os.path.exists(path):
         raise UsageError(f"there is no file or folder {path!r}; {_accepted()}")
     total = size_of(path)
     # What a shell substitutes for a command's output has no telling name.
-    reader = _named(format or _by_extension(path) or ("jsonl" if total is None else None), path)
+    chosen = format or by_name(path) or ("jsonl" if total is None else _by_sign(path))
+    if chosen is None:
+        known = ", ".join(KINDS)
+        raise UsageError(
+            f"cannot tell the format of {path!r} by its name",
+            remedy=Remedy(f"name it with format=: {known}", f"name it with --format: {known}"),
+        )
+    if KINDS[chosen].holds == ONE:
+        require(chosen)
     origin = Origin(path, os.path.basename(path))
 
     def read(source: Source) -> Iterator[Document]:
-        return _read_file(source, reader, origin, columns, on_bad)
+        return _read_file(source, origin, chosen, how)
 
     return Source(path, total=total, read=read)
 
 
-def _folder(path: str, reader: Reader, columns: Columns, on_bad: OnBad) -> Source:
-    files = list_files(path)
+def _by_sign(path: str) -> str | None:
+    with open_file(path) as file:
+        return by_content(file.read(1 << 16))
+
+
+def _folder(path: str, format: str | None, how: _How) -> Source:
+    if is_collection(path):
+        raise UsageError(
+            f"{path!r} is a likewise collection, not a folder of documents: "
+            "name where its documents came from, or use likewise copy"
+        )
+    skipped = Skipped()
+    entries = list_files(path, format=format, skipped=skipped)
 
     def read(source: Source) -> Iterator[Document]:
-        for stem, _ in files:
-            origin = Origin(os.path.join(path, stem), stem)
-            if reader is not read_text:
-                yield from _read_file(source, reader, origin, columns, on_bad)
-                continue
-            # Here a whole file is one document, so that a damaged one may be passed over.
-            try:
-                with open_bytes(origin.name, source.advance) as stream:
-                    document = text_document(stream, origin)
-            except SourceError as error:
-                on_bad(error)
-                continue
+        source.skipped = Skipped()
+        source.skipped.update(skipped)
+        failed = Skipped()
+
+        def on_bad(error: SourceError) -> None:
+            failed.add_error(error)
+            if how.on_bad is _refuse:
+                advice = f"{error.reason}; --skip-bad leaves such files out"
+                raise SourceError(error.place, advice, kind=error.kind)
+            how.on_bad(error)
+
+        lenient = how._replace(on_bad=on_bad)
+        n_read = 0
+        for document in read_folder(
+            path,
+            entries,
+            on_bad=on_bad,
+            encoding=how.encoding,
+            skipped=source.skipped,
+            advance=source.advance,
+            read_many=lambda origin, kind: _read_file(source, origin, kind, lenient),
+        ):
+            n_read += 1
             yield document
+        if not n_read:
+            failed.update(source.skipped)
+            found = f"skipped {failed}" if failed else "it is empty"
+            raise SourceError(path, f"the folder holds nothing that can be read: {found}")
 
-    return Source(path, total=sum(size for _, size in files), read=read)
+    return Source(path, total=sum(entry.size for entry in entries), read=read)
 
 
-def _read_file(
-    source: Source, reader: Reader, origin: Origin, columns: Columns, on_bad: OnBad
-) -> Iterator[Document]:
+def _read_file(source: Source, origin: Origin, format: str, how: _How) -> Iterator[Document]:
     path = origin.name
     size = size_of(path)
-    if reader is read_parquet and size and is_parquet(path):
+    if format == "parquet" and size and is_parquet(path):
         before = source.done
 
         def progress(share: float) -> None:
@@ -188,18 +299,34 @@ def _read_file(
 
         with open_file(path) as file:
             yield from read_parquet_file(
-                file, origin=origin, columns=columns, on_bad=on_bad, progress=progress
+                file, origin=origin, columns=how.columns, on_bad=how.on_bad, progress=progress
             )
         return
-    with open_bytes(path, source.advance) as stream:
-        yield from reader(stream, origin=origin, columns=columns, on_bad=on_bad)
+    yield from _read_stream(source, origin, format, how)
 
 
-def _ir(dataset_id: str, columns: Columns, on_bad: OnBad) -> Source:
+def _read_stream(source: Source, origin: Origin, format: str, how: _How) -> Iterator[Document]:
+    single = KINDS[format].holds == ONE
+    encoding = None if single or format in _BYTES else how.encoding
+    with open_bytes(origin.name, source.advance, encoding=encoding) as stream:
+        if single:
+            yield from read_one(
+                stream, origin=origin, on_bad=how.on_bad, format=format, encoding=how.encoding
+            )
+            return
+        reader = READERS[format]
+        if format in _DELIMITED and how.delimiter:
+            reader = partial(reader, delimiter=how.delimiter)
+        elif format == "mbox":
+            reader = partial(reader, encoding=how.encoding)
+        yield from reader(stream, origin=origin, columns=how.columns, on_bad=how.on_bad)
+
+
+def _ir(dataset_id: str, how: _How) -> Source:
     dataset = IrDataset(dataset_id)
 
     def read(source: Source) -> Iterator[Document]:
-        return _counted(source, dataset.read(columns=columns, on_bad=on_bad))
+        return _counted(source, dataset.read(columns=how.columns, on_bad=how.on_bad))
 
     return Source(dataset.name, total=dataset.n_docs, read=read)
 
@@ -213,8 +340,19 @@ def _docstrings(packages: str) -> Source:
     return Source(f"docstrings:{packages}", total=None, read=read)
 
 
+def _frame(frame: Frame, format: str | None, columns: Columns, on_bad: OnBad) -> Source:
+    _no_format(format, "a frame")
+    columns = choose_columns(frame, columns)
+    check_ids(frame, columns)
+
+    def read(source: Source) -> Iterator[Document]:
+        return _counted(source, read_frame(frame, columns=columns, on_bad=on_bad))
+
+    return Source(FRAME, total=len(frame.rows), read=read)
+
+
 def _iterable(
-    items: Iterable[Document | Mapping[str, Any]],
+    items: Iterable[Document | Mapping[str, Any] | str],
     format: str | None,
     columns: Columns,
     on_bad: OnBad,
@@ -222,7 +360,7 @@ def _iterable(
     _no_format(format, "a Python iterable")
     single = isinstance(items, Document | Mapping | bytes | bytearray)
     if single or not isinstance(items, Iterable):
-        raise UsageError(f"received a single {type(items).__name__}; {_accepted()}")
+        raise WrongType(f"received a single {type(items).__name__}; {_accepted()}")
 
     def read(source: Source) -> Iterator[Document]:
         seen = _counted(source, items)
@@ -237,25 +375,9 @@ def _counted(source: Source, items: Iterable[_Item]) -> Iterator[_Item]:
         yield item
 
 
-def _named(format: str | None, path: str = "") -> Reader:
-    if format is None:
-        known = ", ".join(READERS)
-        raise UsageError(
-            f"cannot tell the format of {path!r} by its name; name it with --format: {known}"
-        )
-    return READERS[EXTENSIONS.get(f".{format}", format)]
-
-
-def _by_extension(path: str) -> str | None:
-    name = os.path.basename(path).lower()
-    for suffix in _COMPRESSED:
-        name = name.removesuffix(suffix)
-    return EXTENSIONS.get(os.path.splitext(name)[1])
-
-
 def _accepted() -> str:
     return (
         f"a source is a file ({' '.join(EXTENSIONS)}, also with .gz or .zst), "
-        "a folder of text files, - for standard input, ir:<id> for a dataset of ir_datasets, "
-        "docstrings:<packages>, or in Python an iterable of documents or mappings"
+        "a folder of documents, - for standard input, ir:<id> for a dataset of ir_datasets, "
+        "docstrings:<packages>, or in Python a frame, or a list of documents, mappings or texts"
     )

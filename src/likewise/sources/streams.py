@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
+import codecs
 import io
 import os
 import sys
 import zlib
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from itertools import chain
 from typing import Any, BinaryIO
 
 import zstandard
 
 from likewise.errors import SourceError
+from likewise.formats.encoding import UTF8, WESTERN, decode_western, sniff, undecodable
+from likewise.formats.parsed import ENCODING
 
 STDIN = "<stdin>"
 BUFFER = 1 << 20
@@ -20,24 +24,32 @@ _BOM = b"\xef\xbb\xbf"
 _GZIP_MAGIC = b"\x1f\x8b"
 _ZSTD_MAGIC = b"\x28\xb5\x2f\xfd"
 _ZSTD_SKIPPABLE = b"\x2a\x4d\x18"
-# The first read must show a whole magic number, however little a pipe gives at a time.
-_AT_LEAST = 4
+# What a first read must show: a magic number, or enough to tell UTF-16 without a mark.
+_AT_LEAST = 16
 # zstd has no output limit: 4 kB can become at most about 128 MB.
 _ZSTD_CHUNK = 1 << 12
 _GZIP_CHUNK = 1 << 16
 
 
 @contextmanager
-def open_bytes(path: str, count: Callable[[int], None]) -> Iterator[BinaryIO]:
+def open_bytes(
+    path: str, count: Callable[[int], None], *, encoding: str | None = None
+) -> Iterator[BinaryIO]:
     """The decompressed content of a file (or of STDIN), without a byte order mark.
 
+    With an `encoding` the content is text, given as UTF-8; where that is "" it is sniffed.
     `count` is told of every stored byte read; what goes wrong below is a SourceError.
     """
     file, owned = _open(path)
     try:
-        stored = io.BufferedReader(_Pieces(_stored(file, path, count)), BUFFER)
-        pieces = _decompressed(stored, path)
-        content = stored if pieces is None else io.BufferedReader(_Pieces(pieces), BUFFER)
+        pieces = _from_start(_stored(file, path, count))
+        magic = next(pieces, b"")
+        pieces = chain((magic,), pieces)
+        if kind := _compression(magic):
+            pieces = _from_start(_members(io.BufferedReader(_Pieces(pieces), BUFFER), path, kind))
+        if encoding is not None:
+            pieces = _as_utf8(pieces, encoding, path)
+        content = io.BufferedReader(_Pieces(pieces), BUFFER)
         if content.peek(len(_BOM)).startswith(_BOM):
             content.read(len(_BOM))
         yield content
@@ -81,13 +93,24 @@ def _stored(file: BinaryIO, name: str, count: Callable[[int], None]) -> Iterator
         yield data
 
 
-def _decompressed(stored: io.BufferedReader[_Pieces], name: str) -> Iterator[bytes] | None:
-    magic = stored.peek(_AT_LEAST)[:_AT_LEAST]
+def _from_start(pieces: Iterator[bytes]) -> Iterator[bytes]:
+    """The same bytes; the first piece shows a whole magic number, however little a pipe gives."""
+    start = b""
+    for piece in pieces:
+        start += piece
+        if len(start) >= _AT_LEAST:
+            break
+    yield start
+    yield from pieces
+
+
+def _compression(magic: bytes) -> str:
     if magic.startswith(_GZIP_MAGIC):
-        return _members(stored, name, "gzip")
+        return "gzip"
+    magic = magic[:4]
     if magic == _ZSTD_MAGIC or (magic[1:] == _ZSTD_SKIPPABLE and magic[0] & 0xF0 == 0x50):
-        return _members(stored, name, "zstd")
-    return None
+        return "zstd"
+    return ""
 
 
 def _members(stored: io.BufferedReader[_Pieces], name: str, kind: str) -> Iterator[bytes]:
@@ -121,6 +144,31 @@ def _members(stored: io.BufferedReader[_Pieces], name: str, kind: str) -> Iterat
         raise SourceError(name, f"the {kind} data is cut short; get the whole file again")
 
 
+def _as_utf8(pieces: Iterator[bytes], encoding: str, name: str) -> Iterator[bytes]:
+    """The text in UTF-8; where no encoding is named, the first bytes that are not ASCII decide."""
+    for piece in pieces:
+        sniffed = encoding or sniff(piece, whole=False)
+        if sniffed is None:
+            yield piece
+            continue
+        pieces = chain((piece,), pieces)
+        yield from pieces if sniffed.startswith(UTF8) else _decoded(pieces, sniffed, name)
+        return
+
+
+def _decoded(pieces: Iterator[bytes], encoding: str, name: str) -> Iterator[bytes]:
+    if encoding == WESTERN:
+        yield from (decode_western(piece).encode() for piece in pieces)
+        return
+    decoder = codecs.getincrementaldecoder(encoding)()
+    try:
+        for piece in pieces:
+            yield decoder.decode(piece).encode()
+        yield decoder.decode(b"", True).encode()
+    except UnicodeError as error:
+        raise SourceError(name, undecodable(error, encoding), kind=ENCODING) from None
+
+
 class _Pieces(io.RawIOBase):
     """An iterator of byte strings as a raw stream."""
 
@@ -132,19 +180,15 @@ class _Pieces(io.RawIOBase):
         return True
 
     def readinto(self, buffer: Any) -> int:
-        wanted = min(_AT_LEAST, len(buffer))
-        got = 0
-        while got < wanted:
-            if not self._rest:
-                piece = next(self._pieces, None)
-                if piece is None:
-                    break
-                self._rest = memoryview(piece)
-            size = min(len(self._rest), len(buffer) - got)
-            buffer[got : got + size] = self._rest[:size]
-            self._rest = self._rest[size:]
-            got += size
-        return got
+        while not self._rest:
+            piece = next(self._pieces, None)
+            if piece is None:
+                return 0
+            self._rest = memoryview(piece)
+        size = min(len(self._rest), len(buffer))
+        buffer[:size] = self._rest[:size]
+        self._rest = self._rest[size:]
+        return size
 
 
 def size_of(path: str) -> int | None:

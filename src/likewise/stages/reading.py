@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 from likewise import notation, registry
-from likewise.errors import UsageError
-from likewise.records import ALL, Condition, Filter
+from likewise.errors import UsageError, WrongType
+from likewise.records import Filter
 from likewise.stages.fusion import Fuse
 from likewise.stages.stage import Chain, Cut, Stage, Where
 
@@ -14,12 +14,15 @@ STAGES = registry.Table(
     registry.SEARCHES,
     registry.EXPANDERS,
     registry.SMOOTHINGS,
+    registry.PLACES,
     groups=("likewise.search", "likewise.expand", "likewise.smooth"),
 )
 
 
 def read_stage(text: str, *, what: str = "method") -> Stage:
     """Read a stage or a pipeline of stages; `what` names it in messages."""
+    if not isinstance(text, str):
+        raise WrongType.of(text, f"a {what} is a text such as 'bm25 >> rm3 >> bm25'")
     pieces = notation.split(text, ">>")
     if pieces is None:
         raise UsageError(f"{what} {text!r} has parentheses that do not match: each ( needs its )")
@@ -41,12 +44,7 @@ def _cut(inside: str, what: str) -> Stage:
 
 
 def _where(inside: str, what: str) -> Stage:
-    """Read conditions as a filter prints them: all of `a=1 & b=2`, any of `a=1 or b=2`."""
-    either = [
-        tuple(Condition.read(one) for one in conditions.split(" & "))
-        for conditions in inside.split(" or ")
-    ]
-    return Where(Filter(tuple(either)) if inside.strip() else ALL)
+    return Where(Filter.parse(inside))
 
 
 def _fuse(inside: str, what: str) -> Stage:

@@ -18,8 +18,8 @@ from typing import ClassVar, NamedTuple, Protocol, TypeVar, cast
 from likewise import notation
 from likewise.collection.snapshot import Snapshot
 from likewise.compiled import Doubles, Ints
-from likewise.errors import DeadlineExceeded, UsageError
-from likewise.records import ALL, EMPTY, Explanation, Filter, Query, Ranking
+from likewise.errors import DeadlineExceeded, UsageError, WrongType
+from likewise.records import ALL, EMPTY, Explanation, Filter, Match, Query, Ranking
 from likewise.stages.masks import Mask, mask_of
 
 # How deep a ranking is read by what does not say how deep it looks.
@@ -75,9 +75,9 @@ class Context:
     threads: int = 1
     deadline: float = math.inf
 
-    def mask(self, filter: Filter) -> Mask:
-        """Give the documents that may be answers: live ones that the filter lets through."""
-        return mask_of(self.snapshot, filter)
+    def mask(self, query: Query) -> Mask:
+        """Give what may be an answer to a query: live documents that its filter and match pass."""
+        return mask_of(self.snapshot, query.filter, query.match)
 
     def check(self) -> None:
         """Raise where the deadline has passed."""
@@ -134,7 +134,7 @@ class Chain(Stage):
     def run(self, batch: Sequence[Result], context: Context) -> list[Result]:
         """Run every stage on what the last one gave, as deep as the next one reads.
 
-        What a query's filter bars is dropped after each, whatever a stage does.
+        What a query's filter and match bar is dropped after each, whatever a stage does.
         """
         results = [*batch]
         for stage, k in zip(self.stages, self._depths(context.k)[1:], strict=True):
@@ -171,7 +171,7 @@ class Chain(Stage):
 
 
 def _without_barred(result: Result, context: Context) -> Result:
-    mask = context.mask(result.query.filter)
+    mask = context.mask(result.query)
     if not mask.bars or not len(result.ranking.docs):
         return result
     inside = mask.holds(result.ranking.docs, context.snapshot)
@@ -241,7 +241,7 @@ class Where(Stage):
 
     def run(self, batch: Sequence[Result], context: Context) -> list[Result]:
         """Narrow each query's filter; what it bars is dropped where stages are run."""
-        context.mask(self.filter)
+        mask_of(context.snapshot, self.filter)
         return [
             result._replace(query=result.query._replace(filter=result.query.filter & self.filter))
             for result in batch
@@ -264,7 +264,7 @@ def as_stage(given: Stage | str | Callable[[Result], Result]) -> Stage:
         raise UsageError(f"{given} is bound to a collection: give it as a stage, {str(bound)!r}")
     if callable(given) and not isinstance(given, type):
         return Each(given)
-    raise UsageError(f"{given!r} is neither a stage nor a function of a result")
+    raise WrongType.of(given, "a stage is a text such as 'bm25', a Stage or a function of a result")
 
 
 def as_results(queries: str | Query | Result | Iterable[str | Query | Result]) -> list[Result]:
@@ -280,14 +280,14 @@ def _as_result(query: str | Query | Result, number: int) -> Result:
         return query
     if isinstance(query, str):
         return Result(Query(str(number), query))
-    if isinstance(query, Query):
+    if isinstance(query, Query) and isinstance(query.text, str):
         return Result(query)
-    raise UsageError(f"a query is a text or a Query, not {type(query).__name__}")
+    raise WrongType.of(query, "a query is a text, or a Query whose text is one")
 
 
-def by_filter(batch: Sequence[Result]) -> list[tuple[Filter, list[int]]]:
-    """Group results by the filters of their queries, for stages that search for many at once."""
-    groups: dict[Filter, list[int]] = {}
+def by_mask(batch: Sequence[Result], context: Context) -> list[tuple[Mask, list[int]]]:
+    """Group results by what may be an answer, for stages that search for many at once."""
+    groups: dict[tuple[Filter, Match | None], list[int]] = {}
     for i, result in enumerate(batch):
-        groups.setdefault(result.query.filter, []).append(i)
-    return list(groups.items())
+        groups.setdefault((result.query.filter, result.query.match), []).append(i)
+    return [(context.mask(batch[places[0]].query), places) for places in groups.values()]

@@ -19,7 +19,7 @@ from likewise.compiled import Ints
 from likewise.derived.keeping import derive, publish, put_root, with_artifacts
 from likewise.derived.kind import Progress
 from likewise.derived.store import derived_of
-from likewise.errors import UsageError
+from likewise.errors import Remedy, UsageError
 from likewise.terms.counting import Counted
 from likewise.terms.graph import Graph
 from likewise.terms.kinds import (
@@ -137,8 +137,11 @@ def find_graph(snapshot: Snapshot, name: str | None = None) -> Artifact:
     graphs = snapshot.artifacts(GRAPH.name)
     if not graphs:
         raise UsageError(
-            f"{snapshot.folder} has no term graph; make one with: likewise term-graph "
-            f"{snapshot.folder}"
+            f"{snapshot.folder} has no term graph",
+            remedy=Remedy(
+                "make one with terms.make_graph()",
+                f"make one with: likewise term-graph {snapshot.folder}",
+            ),
         )
     for entry in graphs:
         if entry.name == (name or UNNAMED):

@@ -18,7 +18,8 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import DTypeLike, NDArray
 
-from likewise.collection.pack import Arrays, Memory, Output, Packer
+from likewise.collection.arrays import Arrays, Memory, Output
+from likewise.collection.pack import Packer
 from likewise.compiled import Ids, Ints
 from likewise.derived.kind import Progress
 from likewise.errors import UsageError

@@ -14,8 +14,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from likewise.collection.arrays import Arrays, Output
 from likewise.collection.build import content
-from likewise.collection.pack import Arrays, Output
 from likewise.collection.snapshot import Snapshot
 from likewise.compiled import Ids, Ints
 from likewise.derived.kind import Inputs, Kind, Scope

@@ -163,7 +163,7 @@ class TermGraph:
     def names(self, nodes: Ints | Sequence[int], *, said: str = "") -> list[str]:
         """Give the names of nodes: words that stand for the terms, or names as they were given.
 
-        Terms of the text `said` are spelt as it has them.
+        Terms of the text `said` have the surface forms that it has.
         """
         names = self.stored.nodes.names(self.collection, np.asarray(nodes, np.int64))
         if self.stored.nodes.kind != TERMS:
@@ -213,17 +213,17 @@ class TermGraph:
         reasons = [_Reason([], [])] * len(found)
         if parts:
             reasons = self._reasons(members, found, reached, parts)
-        spelt = self._spelt(
+        forms = self._surface_forms(
             [*found.tolist(), *(node for reason in reasons for node in reason.nodes)], text
         )
         return [
             Related(
                 node,
-                spelt[node],
+                forms[node],
                 float(similarities[node]),
                 None if distances is None else float(distances[node]),
-                tuple(Link(other, spelt[other], part) for other, part in reason.links),
-                tuple(spelt[other] for other in reason.path),
+                tuple(Link(other, forms[other], part) for other, part in reason.links),
+                tuple(forms[other] for other in reason.path),
             )
             for node, reason in zip(found.tolist(), reasons, strict=True)
         ]
@@ -249,8 +249,8 @@ class TermGraph:
             # A term without edges is reached by those that it is collapsed with.
             total *= 1 + own.sum() / total.sum()
         best = _strongest(np.arange(len(self)), total, parts)
-        spelt = self._spelt([node for node, _ in best], f"{a}\n{b}")
-        through = tuple(Link(node, spelt[node], part) for node, part in best)
+        forms = self._surface_forms([node for node, _ in best], f"{a}\n{b}")
+        through = tuple(Link(node, forms[node], part) for node, part in best)
         return Between(similarity, distance, cosine, first, second, through)
 
     def neighbourhood(self, text: str, k: int = 30) -> Neighbourhood:
@@ -373,7 +373,7 @@ class TermGraph:
         laplacian = self.laplacian
         return float((laplacian.centre - laplacian.own[node]) * reached[node])
 
-    def _spelt(self, nodes: Sequence[int], said: str) -> dict[int, str]:
+    def _surface_forms(self, nodes: Sequence[int], said: str) -> dict[int, str]:
         distinct = [*dict.fromkeys(nodes)]
         return dict(zip(distinct, self.names(distinct, said=said), strict=True))
 

@@ -249,13 +249,14 @@ def _cut(
     sentence_bounds = np.zeros(n_texts + 1, np.int64)
     head_tokens = np.zeros(n_texts, np.int64)
     arena = np.empty((2 if marks else 1) * len(buffer) + 1, np.uint8)
-    offsets = np.zeros(room, np.uint32)
+    offsets = np.empty(room, np.uint32)
+    offsets[0] = 0
     slots = np.full(1 << 14, -1, np.int32)
     n_tokens = n_sentences = n_distinct = 0
     for text in range(n_texts):
         i: Int = np.int64(bounds[text])
         stop = np.int64(bounds[text + 1])
-        head_stop = i + heads[text]
+        head_stop, n_head = i + heads[text], n_tokens
         first, fresh = np.int64(i), True  # the sentence's start; true while it holds no chunk
         last_stop, last_hash, last_length = np.int64(-1), np.uint64(0), np.int64(0)
         while i < stop:
@@ -291,7 +292,8 @@ def _cut(
             h = HASH_SEED
             start = np.int64(offsets[n_distinct])
             end = start
-            head_tokens[text] += i < head_stop
+            if i < head_stop:
+                n_head = n_tokens + 1
             if mark == 0:
                 while i < stop:
                     c = fold[buffer[i]]
@@ -334,6 +336,7 @@ def _cut(
         if first < stop:
             sentences[n_sentences] = stop - first
             n_sentences += 1
+        head_tokens[text] = n_head - token_bounds[text]
         token_bounds[text + 1] = n_tokens
         sentence_bounds[text + 1] = n_sentences
     return (

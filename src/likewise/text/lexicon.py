@@ -13,8 +13,6 @@ from likewise.text.chunks import Chunks
 from likewise.text.table import Strings, StringTable
 
 CACHED = 256 << 20
-# Of an occurrence: its text stands above its position.
-_POSITION = (1 << 32) - 1
 
 
 class Counts(NamedTuple):
@@ -185,108 +183,96 @@ def _count(
 
     Token j stands for the terms `numbers[starts[c]:starts[c + 1]]` with `c = chunks[tokens[j]]`,
     and takes `widths[c]` positions. Equals np.unique(terms of the text, return_counts=True) for
-    each text, with `weight` of each in its head; here by two bucket sorts over the batch, in time
-    linear in its tokens.
+    each text, with `weight` of each in its head; here a text's distinct terms alone are sorted.
     """
     starts, numbers, places = entries
     n_texts = len(bounds) - 1
-    # Rank the distinct terms of the batch, so that buckets are few and ascending.
+    # What belongs to the chunks of the batch, side by side.
     first = np.zeros(len(chunks) + 1, np.int64)
+    steps = np.empty(len(chunks), np.int64)
     for i in range(len(chunks)):
         first[i + 1] = first[i] + starts[chunks[i] + 1] - starts[chunks[i]]
-    ranks = np.empty(first[-1], np.int32)
-    within = np.empty(first[-1], np.int64)
-    all_numbers = np.empty(first[-1], np.int32)
+        steps[i] = widths[chunks[i]]
+    mine = np.empty(first[-1], np.int32)
+    within = np.empty(first[-1], np.int32)
+    n_terms = np.int64(0)
     for i in range(len(chunks)):
         for j in range(first[i + 1] - first[i]):
-            all_numbers[first[i] + j] = numbers[starts[chunks[i]] + j]
+            number = numbers[starts[chunks[i]] + j]
+            n_terms = max(n_terms, number + 1)
+            mine[first[i] + j] = number
             within[first[i] + j] = places[starts[chunks[i]] + j]
-    distinct = np.unique(all_numbers)
-    for j in range(len(all_numbers)):
-        ranks[j] = np.searchsorted(distinct, all_numbers[j])
     lengths = np.zeros(n_texts, np.int64)
-    head_lengths = np.zeros(n_texts, np.int64)
-    head_widths = np.zeros(n_texts, np.int64)
-    occurrences = np.zeros(n_texts + 1, np.int64)
-    buckets = np.zeros(len(distinct) + 1, np.int64)
+    longest = np.int64(0)
     for text in range(n_texts):
         n = np.int64(0)
         for j in range(bounds[text], bounds[text + 1]):
-            token = tokens[j]
-            if j == bounds[text] + heads[text]:
-                head_lengths[text] = n
-            for k in range(first[token], first[token + 1]):
-                buckets[ranks[k] + 1] += 1
-            n += first[token + 1] - first[token]
-        if heads[text] == bounds[text + 1] - bounds[text]:
-            head_lengths[text] = n
-        occurrences[text + 1] = n
-        lengths[text] = n + (weight - 1) * head_lengths[text]
-    buckets = np.cumsum(buckets)
-    # Each occurrence as its text and its position.
-    found = np.empty(buckets[-1], np.int64)
-    cursor = buckets[:-1].copy()
+            n += first[tokens[j] + 1] - first[tokens[j]]
+        lengths[text] = n
+        longest = max(longest, n)
+    room = lengths.sum()
+    out_bounds, head_bounds = np.zeros(n_texts + 1, np.int64), np.zeros(n_texts + 1, np.int64)
+    terms, head_terms = np.empty(room, np.int32), np.empty(room, np.int32)
+    counts, head_counts = np.empty(room, np.int32), np.empty(room, np.int32)
+    uses, positions = np.empty(room, np.int32), np.empty(room, np.int32)
+    head_lengths, head_widths = np.zeros(n_texts, np.int64), np.zeros(n_texts, np.int64)
+    # Of one text: its occurrences, its distinct terms, and how often each was met.
+    found, places_found = np.empty(longest, np.int32), np.empty(longest, np.int32)
+    distinct = np.empty(longest, np.int32)
+    met = np.zeros(n_terms, np.int32)
+    n_out = n_head_out = base = 0
     for text in range(n_texts):
-        at = np.int64(text) << 32
+        size, n_distinct, at = 0, 0, np.int64(0)
+        head_stop = bounds[text] + heads[text]
         for j in range(bounds[text], bounds[text + 1]):
             token = tokens[j]
-            if j == bounds[text] + heads[text]:
-                head_widths[text] = at & _POSITION
             for k in range(first[token], first[token + 1]):
-                found[cursor[ranks[k]]] = at + within[k]
-                cursor[ranks[k]] += 1
-            at += widths[chunks[token]]
-        if heads[text] == bounds[text + 1] - bounds[text]:
-            head_widths[text] = at & _POSITION
-    sizes = np.zeros(n_texts + 1, np.int64)
-    head_sizes = np.zeros(n_texts + 1, np.int64)
-    for rank in range(len(distinct)):
-        last = np.int64(-1)
-        for j in range(buckets[rank], buckets[rank + 1]):
-            text = found[j] >> 32
-            if text != last:
-                last = text
-                sizes[last + 1] += 1
-                head_sizes[last + 1] += found[j] & _POSITION < head_widths[last]
-    out_bounds, head_bounds = np.cumsum(sizes), np.cumsum(head_sizes)
-    terms = np.empty(out_bounds[-1], np.int32)
-    counts = np.empty(out_bounds[-1], np.int32)
-    uses = np.empty(out_bounds[-1], np.int32)
-    head_terms = np.empty(head_bounds[-1], np.int32)
-    head_counts = np.empty(head_bounds[-1], np.int32)
-    positions = np.empty(buckets[-1], np.int32)
-    place, head_place = out_bounds[:-1].copy(), head_bounds[:-1].copy()
-    free = np.cumsum(occurrences)
-    for rank in range(len(distinct)):
-        j = buckets[rank]
-        while j < buckets[rank + 1]:
-            text = found[j] >> 32
-            n_here, n_head, to = 0, 0, free[text]
-            while j < buckets[rank + 1] and found[j] >> 32 == text:
-                position = found[j] & _POSITION
-                positions[to + n_here] = position
-                n_here += 1
-                n_head += position < head_widths[text]
-                j += 1
-            free[text] += n_here
-            terms[place[text]] = distinct[rank]
-            counts[place[text]] = n_here + (weight - 1) * n_head
-            uses[place[text]] = n_here
-            place[text] += 1
+                term = mine[k]
+                found[size] = term
+                places_found[size] = at + within[k]
+                size += 1
+                if met[term] == 0:
+                    distinct[n_distinct] = term
+                    n_distinct += 1
+                met[term] += 1
+            at += steps[token]
+            if j + 1 == head_stop:
+                head_lengths[text], head_widths[text] = size, at
+        distinct[:n_distinct].sort()
+        # Where the positions of each term go.
+        free = 0
+        for i in range(n_distinct):
+            term = distinct[i]
+            terms[n_out + i], uses[n_out + i] = term, met[term]
+            met[term], free = free, free + met[term]
+        for i in range(size):
+            positions[base + met[found[i]]] = places_found[i]
+            met[found[i]] += 1
+        start = base
+        for i in range(n_out, n_out + n_distinct):
+            met[terms[i]] = 0
+            n_head = 0
+            while n_head < uses[i] and positions[start + n_head] < head_widths[text]:
+                n_head += 1
+            start += uses[i]
+            counts[i] = uses[i] + (weight - 1) * n_head
             if n_head > 0:
-                head_terms[head_place[text]] = distinct[rank]
-                head_counts[head_place[text]] = n_head
-                head_place[text] += 1
+                head_terms[n_head_out], head_counts[n_head_out] = terms[i], n_head
+                n_head_out += 1
+        lengths[text] += (weight - 1) * head_lengths[text]
+        base += size
+        n_out += n_distinct
+        out_bounds[text + 1], head_bounds[text + 1] = n_out, n_head_out
     return (
         out_bounds,
-        terms,
-        counts,
+        terms[:n_out].copy(),
+        counts[:n_out].copy(),
         lengths,
         head_bounds,
-        head_terms,
-        head_counts,
+        head_terms[:n_head_out].copy(),
+        head_counts[:n_head_out].copy(),
         head_lengths,
-        uses,
+        uses[:n_out].copy(),
         positions,
         head_widths,
     )

@@ -18,20 +18,22 @@ from likewise.text.analysis import Analyzer, encode
 from likewise.text.chunks import cut, separator
 from likewise.text.table import Strings
 
+_NOT_ASCII = 0x80
+
 
 class Tokens(NamedTuple):
     """The words of texts: text i has the tokens `bounds[i]:bounds[i + 1]`.
 
     Token j goes from character `starts[j]` of its text to `stops[j]`, and is an occurrence of the
-    distinct word `spelt[words[j]]`, whose analysis gives its terms. `ends` are the characters where
-    sentences end; text i has `ends[sentence_bounds[i]:sentence_bounds[i + 1]]`.
+    distinct word `spelt.at(words[j])`, whose analysis gives its terms. `ends` are the characters
+    where sentences end; text i has `ends[sentence_bounds[i]:sentence_bounds[i + 1]]`.
     """
 
     bounds: Ints
     starts: Ints
     stops: Ints
     words: Ints
-    spelt: list[bytes]
+    spelt: Strings
     ends: Ints
     sentence_bounds: Ints
 
@@ -47,7 +49,7 @@ class Token(NamedTuple):
 def tokens_of(text: str, analyzer: Analyzer) -> Iterator[Token]:
     """Give the words of one text; their terms in order are the text's terms."""
     found = find_tokens([text], analyzer)
-    terms = [tuple(its) for its in analyzer.terms_of(found.spelt)]
+    terms = [tuple(its) for its in analyzer.terms_of(found.spelt.all())]
     for start, stop, word in zip(
         found.starts.tolist(), found.stops.tolist(), found.words.tolist(), strict=True
     ):
@@ -71,15 +73,16 @@ def find_tokens(texts: Sequence[str], analyzer: Analyzer) -> Tokens:
     owners = np.repeat(firsts, np.diff(bounds))
     starts, stops = starts - owners, stops - owners
     ends = ends - np.repeat(firsts, np.diff(sentence_bounds))
-    spelt = chunks.distinct.all()
+    spelt = chunks.distinct
     words = chunks.tokens.astype(np.int64)
-    inner = {i: _words_in(one, analyzer) for i, one in enumerate(spelt) if not one.isascii()}
-    if inner:
-        sizes = np.ones(len(spelt), np.int64)
-        sizes[[*inner]] = [len(found) for found in inner.values()]
+    if (spelt.arena >= _NOT_ASCII).any():
+        whole = spelt.all()
         # Each chunk is replaced by the words in it, which begin and end so many characters on.
-        after = [inner.get(i, [(0, len(one), one)]) for i, one in enumerate(spelt)]
-        spelt = [word for found in after for _, _, word in found]
+        after = [
+            [(0, len(one), one)] if one.isascii() else _words_in(one, analyzer) for one in whole
+        ]
+        sizes = np.fromiter(map(len, after), np.int64, len(after))
+        spelt = Strings.of([word for found in after for _, _, word in found])
         on = np.array([place[:2] for found in after for place in found], np.int64).reshape(-1, 2)
         first_words = np.cumsum(sizes) - sizes
         repeats = sizes[words]

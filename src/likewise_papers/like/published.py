@@ -1,4 +1,4 @@
-"""The decomposition paper's formula: topics and own words as distributions, by their shares."""
+"""The decomposition paper's score: topics and specific words as distributions, by their shares."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ class Published(LikenessStage):
 
 
 class PublishedEncoder(Encoder):
-    """Topics and own words as distributions, each times its share λ (Eq. 4).
+    """Topics and specific words as distributions, each times its share λ (Eq. 4).
 
     Of a space, projection and residual as they are (Eq. 2): each as long as the root of its share.
     """
@@ -54,7 +54,7 @@ class PublishedEncoder(Encoder):
         return topics * shares[0], weights * shares[1]
 
     def scaled(self, i: int, vectors: DocumentVectors) -> tuple[Rows, Floats, Floats]:
-        """Give the topics of a segment with their scales, and the scales of own words."""
+        """Give the topics of a segment with their scales, and the scales of specific words."""
         if not self.topical:
             return super().scaled(i, vectors)
         word_scales = vectors.word_scales * vectors.shares[:, 1]

@@ -15,8 +15,9 @@ from likewise.models.fitting import FitJob
 from likewise.models.kinds import load_model
 from likewise.models.lanczos import overlap, slabs, times
 from likewise.models.model import LIKE, Model
-from likewise.models.subspace import Scale, Subspace
+from likewise.models.subspace import Subspace
 from likewise.models.topics import TopicModel
+from likewise.models.weighting import Scale
 
 # An axis with less than this share of the first is the noise of single precision.
 _LEAST_SHARE = 1e-6

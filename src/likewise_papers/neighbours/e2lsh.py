@@ -25,7 +25,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from likewise import notation
-from likewise.collection.pack import Arrays, Output, require
+from likewise.collection.arrays import Arrays, Output, require
 from likewise.compiled import Doubles, Floats, Ids, Offsets, Shorts, kernel
 from likewise.errors import UsageError
 from likewise.neighbours.finder import Finder, Proposals, checked_points, checked_queries

@@ -20,7 +20,7 @@ from typing import ClassVar
 import numpy as np
 
 from likewise import notation
-from likewise.collection.pack import Arrays, Output
+from likewise.collection.arrays import Arrays, Output
 from likewise.compiled import Floats
 from likewise.errors import DamagedError, UsageError
 from likewise.neighbours.finder import Finder, Proposals, checked_points, checked_queries

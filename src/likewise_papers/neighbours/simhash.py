@@ -19,7 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from likewise import notation
-from likewise.collection.pack import Arrays, Output, require
+from likewise.collection.arrays import Arrays, Output, require
 from likewise.compiled import Floats, Ids, Int, Ints, Offsets, kernel
 from likewise.errors import UsageError
 from likewise.neighbours.finder import Finder, Proposals, checked_points, checked_queries

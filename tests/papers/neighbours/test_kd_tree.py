@@ -10,7 +10,8 @@ from hypothesis import strategies as st
 from scipy.spatial import cKDTree
 
 from likewise import notation
-from likewise.collection.pack import Memory, open_pack
+from likewise.collection.arrays import Memory
+from likewise.collection.pack import open_pack
 from likewise.errors import DamagedError, UsageError
 from likewise.neighbours.scan import Scan
 from likewise_papers.neighbours.kd_tree import Tree

@@ -30,8 +30,10 @@ if TYPE_CHECKING:
 _DEFAULT = """\
 Where none of --method, --expand and --smooth is named, a query is expanded by robust and its
 ranking smoothed by klsa, where the collection has a kernel model (`index` fits one). Scores are
-then at most 1: up to 0.7 for words, the first by these having all, and up to 0.3 for being like
-the first documents. Name one of the three and just that is done: --method bm25 is plain BM25.
+up to 0.7 for words, the first by these having all, and up to 0.3 for being like the first
+documents. To the first 30 proximity adds, as shares of the best score: up to 0.15 for words that
+stand together, 0.02 for words in the title, 0.1 where the title is the query, 0.2 for rare words as
+they are spelt. Name one of the three options and just that is done: --method bm25 is plain BM25.
 """
 
 _METHODS = """\
@@ -43,6 +45,9 @@ methods (options in brackets, as in --method "bm25(k1=2,b=0.5)"):
   inner   inner product of counts
   near    nearness of topics (`likewise neighbours --help`)   model= metric= index=auto
   hybrid  the query as a document (`likewise like --help`, which has more of this kind)
+  exact   words as they are spelt that are else left out (the who, c++), and their order
+after a search: >> proximity, words that stand together and titles
+          near=0.15 title=0.02 exact=0.1 spelling=0.2 window=2 candidates=30
 """
 
 _EXPANDERS = """\
@@ -81,11 +86,39 @@ smoothing of a ranking, by the documents that are like its first ones (--smooth 
                              (default: fitted last)
 """
 
-_FILTERS = r"""filters, all of which must hold:
-  field=value   field!=value   field>=2000   field<2010   field=one|two   field=*
+_FILTERS = r"""filters (--filter "year>=2005"; of several, all must hold):
+  status=open  status!=open         a value, or not; case counts
+  status=open|closed                either
+  status=op*                        begins with it
+  status~pen  status!~pen           contains it, whatever the case, or does not
+  status=*  status!=*               has any value, or none
+  year>=2005                        numbers, also > < <= =
+  filed>=2015  filed=2015-03        dates, also > < <=: a year or a month is all of it, and
+                                    filed>2015 begins with 2016; what has no zone is UTC
+  open=true                         true or false
+  id=1999*  title~nile              the id and the title, unless a field has that name
+A list meets a condition with any of its members. Fields are found whatever the case, where only one
+is so called: --filter "filing date>=2015". A value stored as a year or a month counts as its first
+day. \ before | * = < > ! ~ or a space takes it as it is: title=C\*. `likewise info` shows fields
+with their types, and --type of `likewise index` and `merge` says them.
+"""
+
+_SYNTAX = """\
+queries (--plain: none of this; nor in a query of 30 words or more):
+  black holes          documents that have any of the words, the better the more they say
+  "black holes"        they must stand so, one after the other
+  +nile -egypt         nile must occur, egypt must not
+  title:nile           nile must be in the title; title:"black hole" as well
+  neuro*               any word that begins so
+  nile^3 river         nile counts three times
+  nile AND (egypt OR sudan) NOT river      both must match; at least one; must not
+What cannot be read so is searched as plain words, and a message says so. Words that no document has
+are named, and the nearest words of the collection suggested; they are searched for where nothing is
+found otherwise.
 """
 
 _SEARCH_MANUAL = f"""\
+{_SYNTAX}
 {_DEFAULT}
 {_METHODS}
 {_EXPANDERS.format(shown=_ALL_TERMS)}
@@ -94,6 +127,8 @@ _SEARCH_MANUAL = f"""\
 examples:
   likewise search papers.lw "boundary layer transition" -k 5
   likewise search papers.lw "wing flutter" --filter "year>=1960" --explain
+  likewise search papers.lw wing flutter -panel
+  likewise search papers.lw '"wing flutter" OR title:panel'
   likewise search papers.lw "wing flutter" --method bm25
   likewise search papers.lw "wing flutter" --expand rm3 --smooth "klsa(share=0.2)" --explain
 """
@@ -102,8 +137,9 @@ _RUN_MANUAL = f"""\
 The run goes to standard output in TREC form: qid Q0 doc_id rank score tag. Queries are JSONL
 (id, text), TSV (id, text) or TREC topics. An id with white space is percent-encoded.
 
-With --like the queries are documents: ids of the collection, a line each, or documents as JSONL
-(id, title, text). A document is not among its own answers. Methods are those of `likewise like`.
+With --like the queries are documents: ids of the collection, a line each, or documents of any
+format (id, title, text). A document is not among its own answers. Methods are those of `likewise
+like`.
 
 {_DEFAULT}
 {_METHODS}
@@ -129,6 +165,10 @@ def register(commands: Commands) -> None:
     )
     search.add_argument("collection", type=Path, metavar="DIR", help="the collection")
     search.add_argument("query", nargs="+", metavar="WORDS", help="the query")
+    search.words = "query"
+    search.add_argument(
+        "--plain", action="store_true", help="search for all words as they are, without operators"
+    )
     add_k(search, 10)
     add_shared(search, *_ASKING, "explain")
     search.add_argument("--quiet", action="store_true", help="no progress on standard error")
@@ -168,13 +208,17 @@ def _search(options: argparse.Namespace) -> None:
         **_how(options),
         filter=options.filter,
         explain=options.explain,
+        syntax=not options.plain,
     )
     if options.json:
         print_json(answers.to_json())
         return
+    for line in answers.told.lines(answers.query) if answers.told else ():
+        print(f"likewise: {line}", file=sys.stderr)
+    answers = answers.untold()
     if not len(answers) and not collection.snapshot.analyzer.terms(answers.query):
         print("likewise: the query holds no word that is searched for", file=sys.stderr)
-    elif answers.expanded and answers.expanded.left:
+    elif answers.expanded and answers.expanded.skipped_reason:
         print(f"likewise: {answers.expanded}", file=sys.stderr)
         answers = answers.alone()
     print(answers)
@@ -193,7 +237,7 @@ def _see_graph(collection: Collection, options: argparse.Namespace) -> None:
     """Make the graph of terms that an expander asks, where there is none."""
     if options.expand and "graph" in options.expand:
         from likewise.app.graphs import see_graph
-        from likewise.expand.reading import read_expander
+        from likewise.expand.expansion import read_expander
 
         how = read_expander(options.expand)
         if getattr(how, "by_graph", False) and not getattr(how, "graph", ""):
@@ -220,29 +264,30 @@ def _run(options: argparse.Namespace) -> None:
         threads=options.threads,
     )
     name = options.tag or pipeline.name.replace(" ", "")
-    grown: dict[str, Expanded] = {}
+    expanded: dict[str, Expanded] = {}
     with Progress("run", unit="queries", quiet=options.quiet) as progress:
-        results = _noted(pipeline.results(queries), grown)
+        results = _noted(pipeline.results(queries), expanded)
         run = pipeline.as_run(
             progress.follow(results, measured=OutOf(len(queries), progress)), name=name
         )
-    left = {qid: one.left for qid, one in grown.items() if one.left}
-    if left and not options.quiet:
-        qid, why = next(iter(left.items()))
+    skipped = {qid: one.skipped_reason for qid, one in expanded.items() if one.skipped_reason}
+    if skipped and not options.quiet:
+        qid, why = next(iter(skipped.items()))
         print(
-            f"likewise: {len(left):,} of {len(queries):,} queries were not expanded; {qid}: {why}",
+            f"likewise: {len(skipped):,} of {len(queries):,} queries were not expanded; "
+            f"{qid}: {why}",
             file=sys.stderr,
         )
-    _print_run(options, run, {qid: one.to_json() for qid, one in grown.items()})
+    _print_run(options, run, {qid: one.to_json() for qid, one in expanded.items()})
 
 
-def _noted(results: Iterable[Result], grown: dict[str, Expanded]) -> Iterator[Result]:
+def _noted(results: Iterable[Result], expanded: dict[str, Expanded]) -> Iterator[Result]:
     """Pass results on, and note what was made of their queries."""
     from likewise.engine.answers import Expanded
 
     for one in results:
         if one.query.expansion:
-            grown[one.query.qid] = Expanded.of(one.query)
+            expanded[one.query.qid] = Expanded.of(one.query)
         yield one
 
 

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import argparse
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from likewise.app.fields import add_types, field_line, say_fields
 from likewise.app.options import (
     Commands,
     add_json,
@@ -21,42 +22,43 @@ from likewise.app.options import (
     whole,
 )
 from likewise.app.progress import OutOf, Progress
-from likewise.errors import SourceError, UsageError
+from likewise.app.reading import SOURCES, Reading, add_reading
+from likewise.errors import UsageError
 from likewise.text.languages import title_of
 
 if TYPE_CHECKING:
     from likewise.collection.adding import Added
     from likewise.collection.deciding import Deciding
-    from likewise.sources import Source
     from likewise.text.analysis import Analysis
 
-_SOURCES = """\
-sources:
-  FILE             .jsonl .csv .tsv .parquet .sgml .trec .txt, also as .gz or .zst
-  FOLDER           every text file in it, the path its id
-  ir:ID            a data set of ir_datasets, such as ir:cranfield
-  docstrings:      the docstrings of the installed scientific Python stack
-  -                standard input (JSONL, or as --format says)
-Each document has an id, a title and a text; the other columns are kept as metadata.
-A document that cannot be read stops the work with file:line: reason and changes nothing, unless
---skip-bad. Two documents with one id are an error, unless --replace.
+_FIELDS = """\
+fields:
+  A field is text, a number, true or false, or a date, as nine in ten of its values in the first
+  segment (a million documents) show; a list has the type of its members. Dates are written as
+  2015, 2015-03, 2015-03-04T10:11:12Z, 4 March 2015, Mar 4, 2015 or 04/03/2015, where a value such
+  as 25/03/2015 shows what comes first. Digits with a leading zero are text. Values that do not fit
+  are kept as text and counted. --type FIELD=TYPE says it otherwise: date-dmy and date-mdy are dates
+  with the day or the month first. `likewise info` shows types, `likewise merge --type` changes one.
 """
 
 _INDEX_MANUAL = f"""\
-{_SOURCES}
-The language is detected by the first 500 documents, and said; English where they do not tell. If
-they are in several (or with --language mixed) each is analysed in its own: see `likewise info`,
-and search in one with --filter language=fr. --language none: no stemmer, no stop list.
+{SOURCES}
+{_FIELDS}
+language:
+  It is detected by the first 500 documents, and said; English where they do not tell. If they are
+  in several (or with --language mixed) each is analysed in its own: see `likewise info`, and search
+  in one with --filter language=fr. --language none: no stemmer, no stop list.
 
 examples:
   likewise index papers.jsonl --to papers.lw
-  likewise index grants.csv --to grants.lw --id grant_no --text abstract,aims
+  likewise index grants.csv --to grants.lw --id grant_no --text abstract,aims --type zip=text
   likewise index news/ --to news.lw --language de         or german, Deutsch, de-AT; pt-BR; zh
+  likewise index offers.csv --to offers.lw --delimiter ";" --encoding cp1252
   zcat dump.jsonl.gz | likewise index - --to dump.lw --skip-bad
 """
 
 _ADD_MANUAL = f"""\
-{_SOURCES}
+{SOURCES}
 example:
   likewise add papers.lw more.jsonl --replace
 """
@@ -70,6 +72,9 @@ examples:
 _MERGE_MANUAL = """\
 Additions make segments, deletions leave gaps. Both are tidied up as a collection grows; merging
 by hand gives one segment without gaps: the smallest and fastest form.
+
+example:
+  likewise merge grants.lw --type "Filing Date=date-dmy"     another type for a field
 """
 
 
@@ -81,7 +86,8 @@ def register(commands: Commands) -> None:
     index.add_argument(
         "--overwrite", action="store_true", help="take the place of a collection that is there"
     )
-    _add_reading(index)
+    add_reading(index)
+    add_types(index)
     _add_analysis(index)
     index.add_argument(
         "--model",
@@ -101,7 +107,8 @@ def register(commands: Commands) -> None:
     add = command(commands, "add", _add, manual=_ADD_MANUAL)
     add.add_argument("collection", type=Path, metavar="DIR", help="the collection")
     add.add_argument("sources", nargs="+", metavar="SOURCE", help="where documents come from")
-    _add_reading(add)
+    add_reading(add)
+    add_types(add)
     add_resources(add)
     add_json(add)
 
@@ -121,28 +128,9 @@ def register(commands: Commands) -> None:
         manual=_MERGE_MANUAL,
     )
     merge.add_argument("collection", type=Path, metavar="DIR", help="the collection")
+    add_types(merge)
     add_resources(merge)
     add_json(merge)
-
-
-def _add_reading(parser: argparse.ArgumentParser) -> None:
-    group = parser.add_argument_group("reading")
-    group.add_argument("--id", default="id", metavar="COLUMN", help="the id (default: id)")
-    group.add_argument(
-        "--title", default="title", metavar="COLUMN", help="the title (default: title)"
-    )
-    group.add_argument(
-        "--text",
-        default="text",
-        metavar="COLUMN[,…]",
-        help="the text; several are joined (default: text)",
-    )
-    group.add_argument(
-        "--auto-id", action="store_true", help="where there is no id, make one: file:line"
-    )
-    group.add_argument("--format", metavar="NAME", help="jsonl, csv, tsv, parquet, sgml or text")
-    group.add_argument("--skip-bad", action="store_true", help="skip and count what cannot be read")
-    group.add_argument("--replace", action="store_true", help="the last document of an id wins")
 
 
 def _add_analysis(parser: argparse.ArgumentParser) -> None:
@@ -203,11 +191,13 @@ def _add_analysis(parser: argparse.ArgumentParser) -> None:
 
 def _index(options: argparse.Namespace) -> None:
     from likewise.collection.creating import build
+    from likewise.collection.schema import read_types
     from likewise.engine.fitting import fit_where_possible, read_indexed
 
     analysis = _analysis(options)
+    types = read_types(options.types)
     configs = read_indexed(options.model, options.smooth)
-    reading = _Reading(options)
+    reading = Reading(options)
     with Progress("index", quiet=options.quiet) as progress:
         added = build(
             options.to,
@@ -216,6 +206,7 @@ def _index(options: argparse.Namespace) -> None:
             overwrite=options.overwrite,
             replace=options.replace,
             resources=resources(options),
+            types=types,
         )
     for config in configs:
         if config is None or not added.n_docs:
@@ -261,11 +252,13 @@ def _advance(progress: Progress) -> Callable[[object], None]:
 
 def _add(options: argparse.Namespace) -> None:
     from likewise.collection.manifest import read_pointer
+    from likewise.collection.schema import read_types
     from likewise.collection.writer import Writer
     from likewise.derived.keeping import keep_up
 
     read_pointer(options.collection)
-    reading = _Reading(options)
+    types = read_types(options.types)
+    reading = Reading(options)
     with (
         Writer(options.collection, keep_up) as writer,
         Progress("add", quiet=options.quiet) as progress,
@@ -274,6 +267,7 @@ def _add(options: argparse.Namespace) -> None:
             progress.follow(chain.from_iterable(reading.sources), measured=reading),
             replace=options.replace,
             resources=resources(options),
+            types=types,
         )
     _warn_of_age(options.collection)
     _report(options, options.collection, added, reading)
@@ -305,58 +299,26 @@ def _delete(options: argparse.Namespace) -> None:
 
 
 def _merge(options: argparse.Namespace) -> None:
+    from likewise.collection.schema import read_types
     from likewise.engine.collection import Collection
 
     collection = Collection(options.collection)
+    types = read_types(options.types)
     with Progress("merge", quiet=options.quiet) as progress:
         measured = OutOf(len(collection), progress)
         segments = collection.merge(
             resources=resources(options),
             progress=lambda n_docs: progress.advance(n_docs, measured=measured),
+            types=types,
         )
+    about = collection.info()["fields"]
+    for name in types:
+        print(f"{name}: {field_line(about[name])}", file=sys.stderr)
     if options.json:
         print_json({"segments_before": segments, "segments": min(segments, 1)})
     else:
         plural = "s" * (segments != 1)
         print(f"{options.collection}: {segments} segment{plural} became {min(segments, 1)}")
-
-
-class _Reading:
-    """The sources of a command, how far they are, and what was skipped."""
-
-    def __init__(self, options: argparse.Namespace) -> None:
-        from likewise.sources import Columns, open_source
-
-        self.n_skipped = 0
-        columns = Columns(
-            id=options.id,
-            title=options.title,
-            text=tuple(options.text.split(",")),
-            auto_id=options.auto_id,
-        )
-        self.sources: Sequence[Source] = [
-            open_source(
-                source,
-                columns=columns,
-                format=options.format,
-                on_bad=self._skip if options.skip_bad else None,
-            )
-            for source in options.sources
-        ]
-
-    @property
-    def total(self) -> int | None:
-        sizes = [source.total for source in self.sources]
-        return None if None in sizes else sum(size or 0 for size in sizes)
-
-    @property
-    def done(self) -> int:
-        return sum(source.done for source in self.sources)
-
-    def _skip(self, error: SourceError) -> None:
-        self.n_skipped += 1
-        if self.n_skipped <= 3:
-            print(f"skipped: {error}", file=sys.stderr)
 
 
 def _analysis(options: argparse.Namespace) -> Analysis:
@@ -396,15 +358,20 @@ def _id_lines(file: str) -> list[str]:
     return [line for line in text.split("\n") if line]
 
 
-def _report(options: argparse.Namespace, folder: Path, added: Added, reading: _Reading) -> None:
+def _report(options: argparse.Namespace, folder: Path, added: Added, reading: Reading) -> None:
     from likewise.collection.snapshot import open_snapshot
 
     now = open_snapshot(folder)
+    skipped = reading.skipped()
+    if skipped:
+        print(f"likewise: skipped {skipped}", file=sys.stderr)
+    say_fields(options, folder, added, now.field_types)
     values: dict[str, Any] = {
         "folder": str(folder),
         "added": added.n_docs,
         "replaced": added.n_replaced,
-        "skipped": reading.n_skipped,
+        "skipped": len(skipped),
+        "skipped_by_reason": skipped.counts,
         "documents": now.n_docs,
         "terms": now.n_terms,
         "tokens": now.n_tokens,
@@ -417,7 +384,7 @@ def _report(options: argparse.Namespace, folder: Path, added: Added, reading: _R
         return
     extra = "".join(
         f", {count:,} {what}"
-        for count, what in ((added.n_replaced, "replaced"), (reading.n_skipped, "skipped"))
+        for count, what in ((added.n_replaced, "replaced"), (len(skipped), "skipped"))
         if count
     )
     each = f", {now.n_bytes / now.n_docs:,.0f} bytes each" if now.n_docs else ""

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from likewise.app.options import Commands, add_json, command, positive, print_json, whole
-from likewise.app.texts import read_text, write_text
+from likewise.app.texts import read_document, write_text
 from likewise.errors import UsageError
 
 if TYPE_CHECKING:
@@ -35,7 +35,7 @@ examples:
 
 _DECOMPOSE_MANUAL = """\
 A document is topics, words of its own, and background. --colour shows it word by word: topics
-blue, own words bold and yellow, background plain, stop words dim. It colours terminals only,
+blue, specific words bold and yellow, background plain, stop words dim. It colours terminals only,
 unless FORCE_COLOR is set in the environment.
 
 examples:
@@ -72,12 +72,14 @@ def register(commands: Commands) -> None:
     )
     parts.add_argument("collection", type=Path, metavar="DIR", help="the collection")
     what = parts.add_mutually_exclusive_group(required=True)
-    what.add_argument("--doc", metavar="FILE", help="a text file; - is standard input")
+    what.add_argument(
+        "--doc", metavar="FILE", help="a document of any format; - is text on standard input"
+    )
     what.add_argument("--id", metavar="ID", help="a document of the collection")
     what.add_argument("--text", metavar="TEXT", help="this text")
     _add_model(parts)
     parts.add_argument(
-        "--words", type=positive, default=15, metavar="N", help="own words (default 15)"
+        "--words", type=positive, default=15, metavar="N", help="specific words (default 15)"
     )
     parts.add_argument("--html", type=Path, metavar="FILE", help="write the text as a page")
     parts.add_argument(
@@ -212,7 +214,7 @@ def _decompose(options: argparse.Namespace) -> None:
         parts = collection.models.decompose(options.id, **how)
         title = collection[options.id].title or options.id
     elif options.doc is not None:
-        parts = collection.models.decompose(text=read_text(options.doc), **how)
+        parts = collection.models.decompose(text=read_document(options.doc), **how)
         title = "" if options.doc == "-" else Path(options.doc).name
     else:
         parts = collection.models.decompose(text=options.text, **how)

@@ -22,8 +22,8 @@ models (options in brackets, as in --model "ddm(topics=100,sweeps=50)"):
   lsi          a truncated SVD of TF-IDF weights, and residual words; fitted by `index`
   ddm          topics, words of the document's own, background; by Gibbs sampling
   lda          topics only; by Gibbs sampling
-  lda-vb       topics by online variational Bayes, then own words as ddm (needs scikit-learn)
-  nmf          topics by matrix factorisation, then own words as ddm (needs scikit-learn)
+  lda-vb       topics by online variational Bayes, then specific words as ddm (needs scikit-learn)
+  nmf          topics by matrix factorisation, then specific words as ddm (needs scikit-learn)
   categories   a topic for each value of a field: --model "categories(field=category)"
   span         the space that another model's topics span: --model "span(of=ddm)"
   vectors      your own vectors of the documents, and the words that they leave over
@@ -43,7 +43,7 @@ Vectors are rows of an .npy file, for the ids beside it (x.ids beside x.npy, one
 of --vector-ids, or else for all documents in their order; or they stand in a field of the
 documents, as lists of numbers. They are kept with the collection. A document without one is given
 what its words predict: so is one that is added later, until the model is fitted again, unless it
-brings a vector in the field. How much vectors count beside own words is how far words predict
+brings a vector in the field. How much vectors count beside specific words is how far words predict
 them on documents held out, or weight=, as in --model "vectors(weight=0.5)".
 
 examples:

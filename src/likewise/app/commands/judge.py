@@ -137,7 +137,7 @@ def _tune(options: argparse.Namespace) -> None:
         return
     print(learnt)
     if not options.dry_run:
-        print(f"beta {learnt.chosen:g} is now the weight of own words in {options.collection}")
+        print(f"beta {learnt.chosen:g} is now the weight of specific words in {options.collection}")
 
 
 def _judgements(collection: Collection, options: argparse.Namespace) -> Qrels:

@@ -15,7 +15,7 @@ from likewise.app.options import (
     command,
     print_json,
 )
-from likewise.app.texts import read_text, write_text
+from likewise.app.texts import read_document, write_text
 from likewise.errors import UsageError
 
 if TYPE_CHECKING:
@@ -55,11 +55,11 @@ def register(commands: Commands) -> None:
     like = command(commands, "like", _like, manual=_MANUAL)
     like.add_argument("collection", type=Path, metavar="DIR", help="the collection")
     for name, metavar, what in (
-        ("--doc", "FILE", "like a text file; - is standard input"),
+        ("--doc", "FILE", "like a document of any format; - is text on standard input"),
         ("--id", "ID", "like a document of the collection"),
         ("--text", "TEXT", "like this text"),
         ("--unlike", "ID", "unlike a document of the collection"),
-        ("--unlike-doc", "FILE", "unlike a text file"),
+        ("--unlike-doc", "FILE", "unlike a document of any format"),
         ("--unlike-text", "TEXT", "unlike this text"),
     ):
         like.add_argument(name, action="append", default=[], metavar=metavar, help=what)
@@ -83,8 +83,8 @@ def _like(options: argparse.Namespace) -> None:
         from likewise.models.vector_sources import read_vector
 
         vector = read_vector(options.vector)
-    texts = [*map(read_text, options.doc), *options.text]
-    away = [*map(read_text, options.unlike_doc), *options.unlike_text]
+    texts = [*map(read_document, options.doc), *options.text]
+    away = [*map(read_document, options.unlike_doc), *options.unlike_text]
     answers = collection.like(
         options.id,
         text=texts,
@@ -121,7 +121,8 @@ def _write_page(
 ) -> None:
     from likewise.app.like_page import LikeAnswer, like_page
     from likewise.collection.build import content
-    from likewise.like.passages import TermNumbers, TextWords
+    from likewise.like.passages import TextWords
+    from likewise.like.term_numbers import TermNumbers
 
     s = collection.snapshot
     if any(one.explanation is None or one.explanation.evidence is None for one in answers):

@@ -6,12 +6,20 @@ import argparse
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from likewise.app.options import Commands, add_json, command, human_size, print_json
+from likewise.app.fields import field_line
+from likewise.app.options import (
+    Commands,
+    add_json,
+    command,
+    human_size,
+    print_json,
+)
 from likewise.text.languages import title_of
 
 if TYPE_CHECKING:
     from likewise.engine.collection import Collection
 
+_MOST_FIELDS = 40
 _INFO_MANUAL = """\
 examples:
   likewise info papers.lw
@@ -50,14 +58,13 @@ def _info(options: argparse.Namespace) -> None:
         print_json(info)
         return
     segments = f"{info['segments']} segment{'s' * (info['segments'] != 1)}"
-    fields = info["fields"]
     rows = [
         ("documents", f"{info['documents']:,}"),
         ("terms", f"{info['terms']:,}"),
         ("tokens", f"{info['tokens']:,} ({info['average_length']:,.1f} a document)"),
         ("on disk", f"{human_size(info['bytes'])} in {segments}"),
         *_languages(info["languages"]),
-        ("fields", ", ".join(fields[:12]) + (f", … ({len(fields)})" if len(fields) > 12 else "")),
+        *_fields(info["fields"]),
         ("models", _named(info["models"], info["defaults"].get("like", ""))),
         ("kernels", _named(info["kernels"], info["defaults"].get("smooth", ""))),
         ("graphs", ", ".join(info["graphs"])),
@@ -81,6 +88,16 @@ def _info(options: argparse.Namespace) -> None:
     print(info["folder"])
     for name, value in rows:
         print(f"  {name:<10} {value or '-'}")
+
+
+def _fields(fields: dict[str, Any]) -> list[tuple[str, str]]:
+    """Describe each field, the first few of many."""
+    width = max((len(name) for name in fields), default=0)
+    width = min(width, 24)
+    rows = [f"{name:<{width}}  {field_line(about)}" for name, about in fields.items()]
+    if len(rows) > _MOST_FIELDS:
+        rows[_MOST_FIELDS:] = [f"… ({len(fields):,} in all; --json has them)"]
+    return [("" if i else "fields", row) for i, row in enumerate(rows or [""])]
 
 
 def _languages(counts: dict[str, int]) -> list[tuple[str, str]]:
@@ -177,7 +194,7 @@ def _show(options: argparse.Namespace) -> None:
 
 
 def _listed(values: list[Any]) -> str:
-    from likewise.collection.fields import is_vector
+    from likewise.collection.field_values import is_vector
 
     if is_vector(values):
         return f"{', '.join(map(str, values[:3]))}, … ({len(values)} numbers)"

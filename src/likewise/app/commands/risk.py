@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from likewise.evaluate.risk_table import RiskTable
-    from likewise.expand.expander import Expander
+    from likewise.expand.expansion import Expander
 
 _MANUAL = """\
 Expansion helps most queries and hurts some. With --queries, a collection answers them as they are
@@ -150,7 +150,7 @@ def _asked(options: argparse.Namespace) -> RiskTable:
     from likewise.evaluate import read_qrels, read_queries
     from likewise.evaluate.measures import parse_measures
     from likewise.evaluate.risk import SHARES, check_shares
-    from likewise.expand.reading import read_expander
+    from likewise.expand.expansion import read_expander
 
     measures = parse_measures(options.measures)
     k = options.k or 1000
@@ -188,7 +188,7 @@ def _asked(options: argparse.Namespace) -> RiskTable:
 
 def _against(name: str, expanders: Sequence[Expander]) -> list[tuple[Expander, Expander]]:
     """For each expander what it is compared with: another, or itself with other similarities."""
-    from likewise.expand.reading import read_expander
+    from likewise.expand.expansion import read_expander
     from likewise.expand.robust import Robust
     from likewise.expand.similarity import SIMILARITIES
 

@@ -19,7 +19,7 @@ from likewise.app.options import (
     print_json,
     spoken,
 )
-from likewise.app.texts import read_text
+from likewise.app.texts import read_document
 from likewise.errors import UsageError
 
 if TYPE_CHECKING:
@@ -108,7 +108,9 @@ def register(commands: Commands) -> None:
     )
     predict.add_argument("collection", type=Path, metavar="DIR", help="the collection")
     which = predict.add_mutually_exclusive_group(required=True)
-    which.add_argument("--doc", metavar="FILE", help="a text file; - is standard input")
+    which.add_argument(
+        "--doc", metavar="FILE", help="a document of any format; - is text on standard input"
+    )
     which.add_argument("--id", metavar="ID", help="a document of the collection")
     which.add_argument("--text", metavar="TEXT", help="this text")
     add_k(predict, 20, "terms")
@@ -251,7 +253,7 @@ def _two_texts(options: argparse.Namespace) -> tuple[str, str]:
     given = [spoken([one]) for one in options.texts]
     if len(given) + sum(file is not None for file in files.values()) != 2:
         raise UsageError("distance needs two texts: quote each, or name files by --doc-a, --doc-b")
-    a, b = (read_text(file) if file is not None else given.pop(0) for file in files.values())
+    a, b = (read_document(file) if file is not None else given.pop(0) for file in files.values())
     return a, b
 
 
@@ -274,7 +276,7 @@ def _predict(options: argparse.Namespace) -> None:
     from likewise.engine.collection import Collection
 
     collection = Collection(options.collection)
-    text = read_text(options.doc) if options.doc else options.text or ""
+    text = read_document(options.doc) if options.doc else options.text or ""
     if not options.id and not collection.snapshot.analyzer.terms(text):
         raise UsageError("the text holds no word to compare")
     if not options.graph:

@@ -40,6 +40,7 @@ PAPER = Paper(
             "Section 5.3",
             "every method, at the published numbers of topics and words",
             compare_methods,
+            version=2,
             on=(ALIKE,),
             beside=(DOCSTRINGS,),
             in_place_of=_IN_PLACE_OF,
@@ -47,9 +48,9 @@ PAPER = Paper(
             quick=_QUICK,
             tried=(
                 "DDM by collapsed Gibbs with learnt priors; topics from LDA and axes from "
-                "LSI with the same second half. What makes the idea work here is to "
-                "compare axes, not distributions, and both halves at length one with a "
-                "weight between them (even halves, the last rows). The paper's topics "
+                "LSI with the same specific words. What makes the idea work here is to "
+                "compare axes, not distributions, and dense and sparse vectors at length one "
+                "with a weight between them (hybrid, the last rows). The paper's topics "
                 "from ODP cannot be had: labels of our collections are what relevance is "
                 "judged by."
             ),
@@ -59,6 +60,7 @@ PAPER = Paper(
             "Figures 4 and 6",
             "over the number of topics, accurate and in two levels",
             over_topics,
+            version=2,
             on=(ALIKE,),
             beside=(DOCSTRINGS,),
             in_place_of=_IN_PLACE_OF,
@@ -70,16 +72,17 @@ PAPER = Paper(
             },
             quick={**_QUICK, "over": [25, 100]},
             tried=(
-                "Two levels take as many candidates by compact halves as published "
-                "(depth), and as many by own words, which the published index does not "
+                "Two levels take as many candidates by dense vectors as published "
+                "(depth), and as many by specific words, which the published index does not "
                 "look up."
             ),
         ),
         Experiment(
             "words",
             "Figures 5 and 7",
-            "over the number of own words, accurate and in two levels",
+            "over the number of specific words, accurate and in two levels",
             over_words,
+            version=2,
             on=(ALIKE,),
             beside=(DOCSTRINGS,),
             in_place_of=_IN_PLACE_OF,
@@ -90,7 +93,7 @@ PAPER = Paper(
             },
             quick={**_QUICK, "over": [5, 15, 50]},
             tried=(
-                "Own words of DDM by p(x = 2|w, d), as published, and of LSI by the "
+                "Specific words of DDM by p(x = 2|w, d), as published, and of LSI by the "
                 "residual. A document has few words that are truly its own, so that more "
                 "of them change little in DDM; residuals of LSI go on giving. Where "
                 "relevant is what a page links to, words are what counts, and whole "
@@ -102,6 +105,7 @@ PAPER = Paper(
             "Table 2 and Figure 8",
             "the cost of fitting, of taking documents apart and of answers",
             measure_cost,
+            version=2,
             on=(ALIKE,),
             beside=(DOCSTRINGS,),
             in_place_of="5 million pages of Wikipedia",
@@ -113,8 +117,8 @@ PAPER = Paper(
             },
             quick={**_QUICK, "asked": 30, "answers": [10, 50]},
             tried=(
-                "Two levels here look for candidates by bytes of compact halves and by "
-                "postings of own words, and the accurate ranking reads bytes as well, so "
+                "Two levels here look for candidates by bytes of dense vectors and by "
+                "postings of specific words, and the accurate ranking reads bytes as well, so "
                 "that a scan is not slow: benchmarks/like_scale.py follows both to 2 "
                 "million documents, where two levels are tens of times as fast, not the "
                 "published hundreds."

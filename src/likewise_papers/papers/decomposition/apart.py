@@ -51,7 +51,7 @@ class Apart:
     processor: float
 
     def stored(self, snapshot: Snapshot, words: int = STORED_WORDS) -> StoredVectors:
-        """Give the vectors with so many own words of each document at most."""
+        """Give the vectors with so many specific words of each document at most."""
         stored = StoredVectors(snapshot, self.model, words=words)
         stored.segments = [cut(vectors, words) for vectors in self.segments]
         return stored
@@ -82,7 +82,7 @@ def take_apart(bench: Bench, snapshot: Snapshot, kind: str, topics: int = 0) -> 
 
 
 def cut(vectors: DocumentVectors, words: int) -> DocumentVectors:
-    """Leave fewer own words of each document: they stand the largest first."""
+    """Leave fewer specific words of each document: they stand the largest first."""
     bounds = vectors.bounds.astype(np.int64)
     sizes = np.minimum(np.diff(bounds), words)
     kept = np.concatenate([[0], np.cumsum(sizes)])
@@ -134,7 +134,10 @@ def best_words_and_topics(snapshot: Snapshot, lda: Apart, words: int) -> Ranker:
 
 
 def by_default(snapshot: Snapshot, apart: Apart, words: int = STORED_WORDS) -> Ranker:
-    """Both halves at length one, as `likewise like` has it: weights chosen without judgements."""
+    """Dense and sparse vectors at length one, as `likewise like` has them.
+
+    Weights are chosen without judgements.
+    """
     beta = round(weight_of_words(unrecognised(apart.model, snapshot)), 3)
     return apart.ranker(snapshot, Hybrid(beta=beta), words=words)
 

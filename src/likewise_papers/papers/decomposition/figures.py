@@ -36,7 +36,7 @@ Swept = dict[str, dict[str, dict[int, Doubles]]]
 
 
 def over_topics(bench: Bench) -> Result:
-    """Measure methods over the number of topics, with as many own words as published."""
+    """Measure methods over the number of topics, with as many specific words as published."""
     found: Swept = {}
     levels: dict[str, dict[str, float]] = {}
     for ready, tasks in tasks_of(bench):
@@ -163,9 +163,9 @@ def word_claims(found: Swept, main: int) -> list[Claim]:
     """Judge Figures 5 and 7."""
     least = min(min(of) for of in found[DDM].values())
     return [
-        _best(f"{main} own words are enough for DDM on every set.", found[DDM], main),
+        _best(f"{main} specific words are enough for DDM on every set.", found[DDM], main),
         claim_above(
-            f"With {least} own words DDM is above TopN with {main}.",
+            f"With {least} specific words DDM is above TopN with {main}.",
             {
                 task: (of[least], found[TOPN][task][main if main in of else least])
                 for task, of in found[DDM].items()

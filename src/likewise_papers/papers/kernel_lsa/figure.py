@@ -14,10 +14,10 @@ from likewise.like.near import NearIn
 from likewise.like.smooth import Smoothing, SmoothWith
 from likewise.like.space import open_space
 from likewise.models.klsa import KLSA, fit_space
+from likewise.models.lsi import LSI, fit_lsi
 from likewise.models.stored_vectors import StoredVectors
-from likewise.models.subspace import LSI, fit_lsi
 from likewise_papers.bench import Bench, measured, search
-from likewise_papers.comparing import claim_above, settled
+from likewise_papers.comparing import claim_above, with_enough
 from likewise_papers.data import Ready
 from likewise_papers.experiment import (
     Claim,
@@ -163,7 +163,7 @@ def figure_claims(
         ),
     ]
     return [
-        settled(claim, {name: len(one.plain) for name, one in sets.items()}) for claim in judged
+        with_enough(claim, {name: len(one.plain) for name, one in sets.items()}) for claim in judged
     ]
 
 

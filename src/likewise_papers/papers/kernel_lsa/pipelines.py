@@ -11,7 +11,7 @@ from likewise.like.smooth import SmoothWith, read_smoothing
 from likewise.models.klsa import KLSA, fit_space
 from likewise.models.stored_vectors import StoredVectors
 from likewise_papers.bench import Bench, search
-from likewise_papers.comparing import claim_above, compare, settled
+from likewise_papers.comparing import claim_above, compare, with_enough
 from likewise_papers.data import LINKS
 from likewise_papers.experiment import Claim, Result, untestable, verdict
 from likewise_papers.judged import Judged, gain_tables, of_collection, of_names, of_titles
@@ -134,4 +134,4 @@ def _in_the_mean(sets: Sequence[Judged], runs: Mapping[str, Sequence[Run]], way:
         f"{told}; over BM25 {', '.join(f'{name} {gap}' for name, gap in over.items())}",
         ours=True,
     )
-    return settled(claim, {one.name: len(one.queries) for one in sets})
+    return with_enough(claim, {one.name: len(one.queries) for one in sets})

@@ -10,7 +10,7 @@ import numpy as np
 from likewise.compiled import Bools, Doubles
 from likewise.evaluate.trec import Run
 from likewise_papers.bench import Bench
-from likewise_papers.comparing import compare, settled
+from likewise_papers.comparing import compare, with_enough
 from likewise_papers.experiment import (
     Claim,
     Result,
@@ -146,4 +146,4 @@ def _claim(sets: Sequence[Judged], runs: Mapping[str, Sequence[Run]]) -> Claim:
     ]
     held = not any(gap.below for gap in gaps.values()) and hurt[OURS] <= min(hurt.values())
     claim = Claim(_TEXT, verdict(held), "; ".join(told), ours=True)
-    return settled(claim, {"all sets": sum(len(judged.queries) for judged in sets)})
+    return with_enough(claim, {"all sets": sum(len(judged.queries) for judged in sets)})

@@ -12,9 +12,9 @@ from likewise.compiled import Doubles
 from likewise.evaluate.risk import Curve, risk_curve
 from likewise.evaluate.significance import ALPHA
 from likewise.evaluate.trec import Run
-from likewise.expand.reading import read_expander
+from likewise.expand.expansion import read_expander
 from likewise_papers.bench import Bench
-from likewise_papers.comparing import claim_close, compare, settled, told_p
+from likewise_papers.comparing import claim_close, compare, told_p, with_enough
 from likewise_papers.experiment import (
     Claim,
     Drawing,
@@ -63,7 +63,7 @@ def risk_curves(bench: Bench) -> Result:
                 share: float, judged: Judged = judged, how: str = written, runs: Runs = runs
             ) -> Run:
                 # Nothing of the expansion is the query as it is.
-                run = judged.run(read_expander(how).at(share)) if share else judged.plain
+                run = judged.run(read_expander(how).with_share(share)) if share else judged.plain
                 if share == bench["at"]:
                     runs[share] = run
                 return run
@@ -219,7 +219,7 @@ def claims(
         ),
         _against_rm3(sets, runs),
     ]
-    return [settled(claim, {"all sets": len(changes(LOO))}) for claim in judged]
+    return [with_enough(claim, {"all sets": len(changes(LOO))}) for claim in judged]
 
 
 def _against_rm3(sets: Sequence[Judged], runs: Mapping[str, Sequence[Run]]) -> Claim:

@@ -8,7 +8,7 @@ import numpy as np
 
 from likewise.compiled import Bools, Doubles
 from likewise.evaluate.significance import randomisation_test
-from likewise.expand.expander import Asked, Setting
+from likewise.expand.expansion import Feedback, WordSearch
 from likewise.expand.perturb import Perturbed, perturb
 from likewise.models.surface_forms import readable_terms, surface_words
 from likewise.records import EMPTY
@@ -86,8 +86,8 @@ def judge(by_kernel: dict[str, Doubles]) -> Claim:
 def perturbed(bench: Bench, ready: Ready) -> list[tuple[Perturbed, set[int]]]:
     """Perturb the judged queries of a collection; each with the documents relevant to it."""
     snapshot = ready.snapshot
-    asked = [Asked(snapshot.analyzer.counts(query.text), EMPTY) for query in ready.queries]
-    found = perturb(asked, _setting(ready, bench.threads), docs=bench["docs"])
+    asked = [Feedback(snapshot.analyzer.counts(query.text), EMPTY) for query in ready.queries]
+    found = perturb(asked, _search(ready, bench.threads), docs=bench["docs"])
     relevant = [snapshot.find_docs(sorted(ready.qrels.relevant(q.qid))) for q in ready.queries]
     return [(one, set(docs.tolist())) for one, docs in zip(found, relevant, strict=True)]
 
@@ -123,8 +123,8 @@ def apart(distances: Doubles, kinds: Bools) -> float:
 def drawn(ready: Ready, query: str, *, words: int, docs: int) -> Drawing | None:
     """Give the words of a query in its first two perturbation co-ordinates, as a figure."""
     snapshot = ready.snapshot
-    asked = Asked(snapshot.analyzer.counts(query), EMPTY)
-    [found] = perturb([asked], _setting(ready, 1), docs=docs)
+    asked = Feedback(snapshot.analyzer.counts(query), EMPTY)
+    [found] = perturb([asked], _search(ready, 1), docs=docs)
     if len(found.weights) < 2:
         return None
     own = [column for column in found.terms.tolist() if found.pool.query[column] > 0]
@@ -164,8 +164,8 @@ def quadrants(points: Doubles, names: Sequence[str], terms: Sequence[str]) -> st
     return "; ".join(f"{kind}: {words}" for kind, words in told.items() if words)
 
 
-def _setting(ready: Ready, threads: int) -> Setting:
-    return Setting(Retriever(ready.snapshot, read_model("bm25")), None, threads)
+def _search(ready: Ready, threads: int) -> WordSearch:
+    return WordSearch(Retriever(ready.snapshot, read_model("bm25")), None, threads)
 
 
 def _jaccard(has: Bools) -> Doubles:

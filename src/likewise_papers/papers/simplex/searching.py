@@ -14,7 +14,6 @@ import numpy as np
 
 from likewise.compiled import Bools, Doubles, Floats, Ints, one_blas_thread
 from likewise.errors import MissingExtra, UsageError
-from likewise.neighbours.certified import nearest_certified
 from likewise.neighbours.index import Neighbours, build_neighbours
 from likewise.neighbours.kernels import score_pairs
 from likewise.neighbours.metrics import JENSEN_SHANNON
@@ -275,8 +274,8 @@ def _nearest(index: Neighbours, queries: Floats) -> tuple[Ints, Bools]:
 
 
 def _certified(index: Neighbours, queries: Floats) -> tuple[Ints, Bools]:
-    found = nearest_certified(index, queries, K, limit=_CERTIFIED_LIMIT)
-    return found.nearest.numbers, found.closed
+    found = index.nearest(queries, K, certified=True, limit=_CERTIFIED_LIMIT)
+    return found.numbers, found.closed
 
 
 def _theta(bench: Bench, topics: int) -> Floats:

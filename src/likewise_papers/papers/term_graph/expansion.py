@@ -12,7 +12,7 @@ from likewise.compiled import Doubles
 from likewise.engine.pipeline import Pipeline
 from likewise.evaluate.measures import evaluate
 from likewise.evaluate.risk import measure_risk
-from likewise.expand.expander import Asked, Expander, Grown, Setting, join
+from likewise.expand.expansion import Expander, ExpansionResult, Feedback, WordSearch, join
 from likewise.retrieve.models import BM25
 from likewise.terms.graph_cache import open_graph
 from likewise.terms.nearness import Nearness
@@ -53,33 +53,33 @@ class NearestTerms(Expander):
         """How many documents of the first ranking it needs: it looks at none."""
         return 0
 
-    def at(self, share: float) -> NearestTerms:
+    def with_share(self, share: float) -> NearestTerms:
         """Give the same with another share of the expansion."""
         return replace(self, share=share)
 
-    def grow(self, batch: Sequence[Asked], setting: Setting) -> list[Grown]:
+    def expand(self, batch: Sequence[Feedback], search: WordSearch) -> list[ExpansionResult]:
         """Expand queries."""
         nearness = Nearness(laplacian="combinatorial", weights="counts", sets="collapse")
-        graph = open_graph(setting.retriever.collection, "", nearness, threads=setting.threads)
+        graph = open_graph(search.retriever.collection, "", nearness, threads=search.threads)
         node_of = graph.stored.node_of
         sets = []
         for one in batch:
-            numbers, _, _ = setting.retriever.known([*one.terms])
+            numbers, _, _ = search.retriever.known([*one.terms])
             sets.append([node_of[number] for number in numbers.tolist() if number in node_of])
         asked = [nodes for nodes in sets if nodes]
         # Queries have words in common: their columns are worked out once.
         far = iter(graph.metric.distances_of(asked).T) if asked else iter(())
         near = iter(graph.metric.similarities_of(asked).T) if asked else iter(())
         return [
-            self._grown(one, graph, nodes, next(far), next(near))
+            self._expanded(one, graph, nodes, next(far), next(near))
             if nodes
-            else Grown({}, "no word of it is a term of the graph")
+            else ExpansionResult({}, "no word of it is a term of the graph")
             for one, nodes in zip(batch, sets, strict=True)
         ]
 
-    def _grown(
-        self, one: Asked, graph: TermGraph, nodes: list[int], far: Doubles, near: Doubles
-    ) -> Grown:
+    def _expanded(
+        self, one: Feedback, graph: TermGraph, nodes: list[int], far: Doubles, near: Doubles
+    ) -> ExpansionResult:
         others = np.setdiff1d(np.arange(len(graph)), nodes)
         best = others[np.lexsort((others, far[others]))][: self.terms]
         best = best[near[best] > 0]

@@ -1,4 +1,4 @@
-"""How does a query grow? What every expander gives, and how it joins the query."""
+"""Expanders: what they are given, what they give, and how new terms join a query."""
 
 from __future__ import annotations
 
@@ -10,15 +10,17 @@ from typing import NamedTuple, Self
 
 import numpy as np
 
+from likewise import notation, registry
 from likewise.compiled import Bools, Doubles, Ints
-from likewise.errors import UsageError
+from likewise.errors import UsageError, WrongType
 from likewise.expand.pool import Pool
-from likewise.records import Expansion, Filter, Query, Ranking
+from likewise.records import Expansion, Filter, Match, Query, Ranking
 from likewise.retrieve.models import BM25, Model
 from likewise.retrieve.search import Retriever
 from likewise.retrieve.words import retriever_of, terms_of
 from likewise.stages.stage import Context, Result, Stage
 
+EXPANDERS = registry.Table(registry.EXPANDERS, groups=("likewise.expand",))
 NO_SHARE = "the share of feedback is 0"
 
 _NORMS: dict[str, Callable[[Doubles], float]] = {
@@ -27,29 +29,33 @@ _NORMS: dict[str, Callable[[Doubles], float]] = {
 }
 
 
-class Asked(NamedTuple):
-    """A query's terms and the ranking that it has."""
+class Feedback(NamedTuple):
+    """A query's own terms, and the ranking whose first documents are its feedback documents."""
 
     terms: Mapping[str, float]
     ranking: Ranking
 
 
-class Setting(NamedTuple):
-    """Where expanders search and read: a retriever, and what a search may find."""
+class WordSearch(NamedTuple):
+    """What expanders search and read with: a retriever, and what a search may find."""
 
     retriever: Retriever
     allowed: Sequence[Bools | None] | None = None
     threads: int = 1
 
+    def rank(self, queries: Sequence[Mapping[str, float]], k: int) -> list[Ranking]:
+        """Search for queries of weighted terms, all in one call."""
+        return self.retriever.rank(queries, k=k, allowed=self.allowed, threads=self.threads)
 
-class Grown(NamedTuple):
+
+class ExpansionResult(NamedTuple):
     """What an expander makes of a query: weighted terms in place of it, or why there are none.
 
-    `note` tells what was done otherwise than asked for.
+    `skipped_reason` is why, `note` what was done otherwise than asked for.
     """
 
     terms: Mapping[str, float]
-    left: str = ""
+    skipped_reason: str = ""
     note: str = ""
 
 
@@ -65,26 +71,27 @@ class Expander(Stage):
         """How many documents of the first ranking it needs; 0 for one that searches itself."""
         raise UsageError(f"{self} does not say how many documents it reads: define feedback_docs")
 
-    def at(self, share: float) -> Self:
+    def with_share(self, share: float) -> Self:
         """Give the same with another share of the expansion in the query: 0 is none, 1 is all."""
-        raise UsageError(f"{self} does not say what a share is: define at")
+        raise UsageError(f"{self} does not say what a share is: define with_share")
 
-    def grow(self, batch: Sequence[Asked], setting: Setting) -> list[Grown]:
+    def expand(self, batch: Sequence[Feedback], search: WordSearch) -> list[ExpansionResult]:
         """Expand queries; a query that cannot be, comes back with the reason."""
-        raise UsageError(f"{self} does not say what it does: define grow")
+        raise UsageError(f"{self} does not say what it does: define expand")
 
     def run(self, batch: Sequence[Result], context: Context) -> list[Result]:
         """Expand the queries, those of one search and filter together."""
-        groups: dict[tuple[Model, Filter], list[int]] = {}
+        groups: dict[tuple[Model, Filter, Match | None], list[int]] = {}
         for i, result in enumerate(batch):
-            groups.setdefault((_searches(result), result.query.filter), []).append(i)
+            query = result.query
+            groups.setdefault((_searches(result), query.filter, query.match), []).append(i)
         found = [*batch]
-        for (model, filter), places in groups.items():
-            mask = context.mask(filter)
+        for (model, *_), places in groups.items():
+            mask = context.mask(batch[places[0]].query)
             retriever = retriever_of(context.snapshot, model)
-            setting = Setting(retriever, mask.segments if mask.bars else None, context.threads)
+            search = WordSearch(retriever, mask.segments if mask.bars else None, context.threads)
             mine = [batch[i] for i in places]
-            for i, query in zip(places, expand(self, mine, setting), strict=True):
+            for i, query in zip(places, expand_queries(self, mine, search), strict=True):
                 found[i] = batch[i]._replace(query=query)
         return found
 
@@ -98,32 +105,56 @@ def _searches(result: Result) -> Model:
     return searches if isinstance(searches, Model) else BM25()
 
 
-def expand(how: Expander, batch: Sequence[Result], setting: Setting) -> list[Query]:
-    """Expand queries; those that were left alone keep their terms, and say why.
+def read_expander(how: str | Expander) -> Expander:
+    """Read an expander as it is written: `rm3`, `bo1(docs=5)`, `robust(similarity=jaccard)`.
+
+    One that is an expander already stays as it is.
+    """
+    if isinstance(how, str):
+        # Similarities stand on expanders.
+        from likewise.expand.similarity import SIMILARITIES
+
+        named = how.strip().lower()
+        if named in SIMILARITIES and named not in EXPANDERS:
+            raise UsageError(f"{named} is a similarity of words: write robust(similarity={named})")
+        read: Expander = notation.read(how, EXPANDERS, what="expander")
+        return read
+    if not isinstance(how, Expander):
+        raise WrongType(
+            f"{how!r} is no expander: give a name ({', '.join(EXPANDERS)}), or a subclass of "
+            "likewise.expand.Expander"
+        )
+    return how
+
+
+def expand_queries(how: Expander, batch: Sequence[Result], search: WordSearch) -> list[Query]:
+    """Expand queries; those that were skipped keep their terms, and say why.
 
     Terms of negative weight (what a document had better not say) stay as they were.
     """
-    asked = [
-        Asked(dict(terms_of(result.query, setting.retriever.collection)), result.ranking)
+    feedback = [
+        Feedback(dict(terms_of(result.query, search.retriever.collection)), result.ranking)
         for result in batch
     ]
-    found = how.grow(asked, setting)
-    if len(found) != len(asked) or not all(isinstance(one, Grown) for one in found):
-        raise UsageError(f"{how} must give one Grown for each of {len(asked)} queries")
+    found = how.expand(feedback, search)
+    if len(found) != len(feedback) or not all(isinstance(one, ExpansionResult) for one in found):
+        raise UsageError(f"{how} must give one ExpansionResult for each of {len(feedback)} queries")
     if not all(math.isfinite(weight) for one in found for weight in one.terms.values()):
         raise UsageError(f"{how} gave a term a weight that is no number")
     return [
         result.query._replace(
-            terms={**grown.terms, **_unwanted(before.terms)} if not grown.left else before.terms,
-            expansion=Expansion(str(how), before.terms, grown.left, grown.note),
+            terms={**expanded.terms, **_unwanted(given.terms)}
+            if not expanded.skipped_reason
+            else given.terms,
+            expansion=Expansion(str(how), given.terms, expanded.skipped_reason, expanded.note),
         )
-        for result, before, grown in zip(batch, asked, found, strict=True)
+        for result, given, expanded in zip(batch, feedback, found, strict=True)
     ]
 
 
 def mix(
     pool: Pool, chosen: Ints, weights: Doubles, share: float, *, norm: str, limit: float = 0.0
-) -> Grown:
+) -> ExpansionResult:
     """Join a query and weighted terms, columns of a pool (see `join`)."""
     positive = weights > 0
     asked = np.flatnonzero(pool.query)
@@ -144,16 +175,16 @@ def join(
     norm: str,
     limit: float = 0.0,
     where: str = "its first documents",
-) -> Grown:
+) -> ExpansionResult:
     """Join a query and weighted terms: `(1 - share) q + share e`.
 
     Both are first divided by their sum or maximum (`norm`), the terms by `limit` where one is
     given. The result has the sum of the query's own weights, so that scores stay comparable.
     """
     if share == 0:
-        return Grown({}, NO_SHARE)
+        return ExpansionResult({}, NO_SHARE)
     if not found:
-        return Grown({}, f"no term stands out in {where}")
+        return ExpansionResult({}, f"no term stands out in {where}")
     new, given = np.array([*found.values()]), np.array([*asked.values()])
     new = share * (new / (limit or _NORMS[norm](new)))
     final = dict(zip(found, new.tolist(), strict=True))
@@ -164,7 +195,7 @@ def join(
     scale = (math.fsum(asked.values()) or 1.0) / math.fsum(final.values())
     ordered = sorted((-weight, term) for term, weight in final.items())
     scaled = ((term, -weight * scale) for weight, term in ordered)
-    return Grown({term: weight for term, weight in scaled if weight > 0})
+    return ExpansionResult({term: weight for term, weight in scaled if weight > 0})
 
 
 def doc_weights(ranking: Ranking, n: int, *, is_log: bool) -> Doubles:

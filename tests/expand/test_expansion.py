@@ -2,13 +2,13 @@ import numpy as np
 import pytest
 
 from likewise.errors import UsageError
-from likewise.expand.expander import (
+from likewise.expand.expansion import (
     NO_SHARE,
-    Grown,
+    ExpansionResult,
     check_counts,
     check_share,
     doc_weights,
-    expand,
+    expand_queries,
     join,
     mix,
     rank_weights,
@@ -27,10 +27,10 @@ class Given:
     def __str__(self):
         return "given"
 
-    def at(self, share):
+    def with_share(self, share):
         return self
 
-    def grow(self, batch, setting):
+    def expand(self, batch, search):
         return [*self.grown[: len(batch)]]
 
 
@@ -75,8 +75,8 @@ def test_joining_without_a_pool():
     assert join({}, {"c": 2.0, "d": 6.0}, 0.5, norm="sum").terms == pytest.approx(
         {"d": 0.75, "c": 0.25}
     )
-    assert join({"a": 1.0}, {"b": 1.0}, 0, norm="sum") == Grown({}, NO_SHARE)
-    left = join({"a": 1.0}, {}, 0.5, norm="sum", where="the graph").left
+    assert join({"a": 1.0}, {"b": 1.0}, 0, norm="sum") == ExpansionResult({}, NO_SHARE)
+    left = join({"a": 1.0}, {}, 0.5, norm="sum", where="the graph").skipped_reason
     assert left == "no term stands out in the graph"
 
 
@@ -86,9 +86,9 @@ def test_terms_come_by_weight_and_then_by_the_alphabet(pool):
 
 
 def test_what_cannot_be_mixed(pool):
-    assert mixed(pool, [0, 2, 2, 0], 0, norm="sum") == Grown({}, NO_SHARE)
+    assert mixed(pool, [0, 2, 2, 0], 0, norm="sum") == ExpansionResult({}, NO_SHARE)
     for weights in ([], [0, 0], [-1, -2]):
-        left = mixed(pool, weights, 0.5, norm="sum").left
+        left = mixed(pool, weights, 0.5, norm="sum").skipped_reason
         assert left == "no term stands out in its first documents"
 
 
@@ -139,24 +139,27 @@ def test_documents_weighed_by_rank():
 
 
 def test_expanded_queries_tell_how_and_those_left_alone_why(shelve, rank):
-    setting = shelve(["a b"]).setting()
+    search = shelve(["a b"]).search()
     results = [
         Result(Query("1", "a"), rank((0, 1.0))),
         Result(Query("2", "b", {"b": 2.0}), rank()),
     ]
-    how = Given(Grown({"a": 0.5, "b": 0.5}, note="as told"), Grown({}, "nothing is known"))
-    first, second = expand(how, results, setting)
+    how = Given(
+        ExpansionResult({"a": 0.5, "b": 0.5}, note="as told"),
+        ExpansionResult({}, "nothing is known"),
+    )
+    first, second = expand_queries(how, results, search)
     told = ("given", {"a": 1.0}, "", "as told")
     assert first == Query("1", "a", {"a": 0.5, "b": 0.5}, expansion=told)
     assert second.terms == {"b": 2.0}
     assert second.expansion == ("given", {"b": 2.0}, "nothing is known", "")
-    assert expand(how, [], setting) == []
+    assert expand_queries(how, [], search) == []
 
 
 def test_terms_of_negative_weight_stay(shelve, rank):
-    setting = shelve(["a b"]).setting()
+    search = shelve(["a b"]).search()
     result = Result(Query("1", terms={"a": 1.0, "b": -2.0, "c": 0.0}), rank((0, 1.0)))
-    [query] = expand(Given(Grown({"a": 0.5, "b": 0.5})), [result], setting)
+    [query] = expand_queries(Given(ExpansionResult({"a": 0.5, "b": 0.5})), [result], search)
     assert query.terms == {"a": 0.5, "b": -2.0}
 
 

@@ -1,0 +1,54 @@
+"""Types of fields on the command line: how they are said, and shown."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from collections.abc import Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from likewise.collection.adding import Added
+
+
+def add_types(parser: argparse.ArgumentParser) -> None:
+    """Add --type."""
+    parser.add_argument(
+        "--type",
+        action="append",
+        default=[],
+        dest="types",
+        metavar="FIELD=TYPE",
+        help="text, number, boolean, date, date-dmy or date-mdy (default: as its values show)",
+    )
+
+
+def say_fields(
+    options: argparse.Namespace, folder: Path, added: Added, there: Mapping[str, str]
+) -> None:
+    """Say of what type new fields are, and what did not fit."""
+    from likewise.collection.schema import no_such_field, notes_said, read_types
+
+    new = () if options.quiet else added.new_fields
+    for line in notes_said(added.fields, folder, new=new):
+        print(line, file=sys.stderr)
+    for name in read_types(options.types):
+        if name not in there:
+            print(f"--type {name}: {no_such_field(name, there)}", file=sys.stderr)
+
+
+def field_line(about: Mapping[str, Any]) -> str:
+    """Describe a field: its type, how many documents have it, and its range or an example."""
+    from likewise.collection.schema import FieldType
+
+    count = f"{about['documents']:,} document" + "s" * (about["documents"] != 1)
+    parts = [FieldType(about["type"]).phrase + ", lists" * about["lists"], count]
+    example = about["example"] if len(about["example"]) < 60 else about["example"][:59] + "…"
+    if about["range"] and about["type"] != FieldType.BOOLEAN:
+        parts.append(" to ".join(map(str, about["range"])))
+    if about["as_text"]:
+        parts.append(f"{about['as_text']:,} kept as text, such as {example!r}")
+    elif example:
+        parts.append(f"such as {example!r}")
+    return "; ".join(parts)

@@ -1,0 +1,108 @@
+"""Which word was meant? Words of the collection in place of those that it does not have."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Mapping
+from typing import NamedTuple
+
+import numpy as np
+
+from likewise.collection.snapshot import Snapshot
+from likewise.collection.vocabulary import count_edits, terms_near
+from likewise.compiled import Ints
+from likewise.models.surface_forms import readable_terms
+from likewise.retrieve.models import BM25
+from likewise.retrieve.words import retriever_of
+from likewise.stages.match import prefix_terms
+from likewise.text.query_syntax import TypedQuery
+from likewise.text.tokens import tokens_of
+
+# Shorter words have too many others near them; longer ones may be two edits away.
+LEAST_LENGTH, TWO_EDITS_FROM = 4, 6
+# A word of so few documents may be a slip in them too: one that is so much commoner is offered.
+RARE_DOCS, FAR_COMMONER, RARE_LENGTH = 2, 100, 5
+# What an edit, and another first letter, take off the logarithm (base 2) of documents.
+_EDIT, _FIRST_LETTER = 4.0, 2.0
+# Of so many terms the words are looked up.
+_COMPARED = 4
+
+
+class Spelling(NamedTuple):
+    """Words of a query that no document has, and what may have been meant, word by word."""
+
+    unknown: tuple[str, ...] = ()
+    meant: Mapping[str, str] = {}
+
+    def corrected(self, text: str, snapshot: Snapshot) -> str:
+        """Give a text with what was meant in place of what was typed; "" where that is nothing."""
+        pieces, at = [""], 0
+        for start, stop, _ in tokens_of(text, snapshot.analyzer):
+            if text[start:stop].casefold() in self.meant:
+                pieces += [text[at:start], self.meant[text[start:stop].casefold()]]
+                at = stop
+        return "".join([*pieces, text[at:]]) if at else ""
+
+
+def check_spelling(typed: TypedQuery, snapshot: Snapshot) -> Spelling:
+    """Look up the words of a query, and for unknown and very rare ones what may be meant."""
+    if not any(word.prefix for word in typed.words):
+        # Nearly always all is well: that takes a look at terms alone.
+        every = [term for word in typed.words for term in snapshot.analyzer.terms(word.text)]
+        if retriever_of(snapshot, BM25()).known(every)[1].min(initial=RARE_DOCS + 1) > RARE_DOCS:
+            return Spelling()
+    words: dict[str, str] = {}
+    unknown: list[str] = []
+    for text, _, prefix in typed.words:
+        if prefix:
+            if not snapshot.frequencies(prefix_terms(snapshot, text))[0].any():
+                unknown.append(f"{text}*")
+            continue
+        for start, stop, terms in tokens_of(text, snapshot.analyzer):
+            if len(terms) == 1:
+                words.setdefault(text[start:stop].casefold(), terms[0])
+    doc_freqs = _doc_freqs(words.values(), snapshot)
+    meant: dict[str, str] = {}
+    for word, term in words.items():
+        if doc_freqs[term] == 0:
+            unknown.append(word)
+        if doc_freqs[term] <= RARE_DOCS:
+            near = _nearest(term, doc_freqs[term], snapshot)
+            surfaces = readable_terms(snapshot, near, ()) if near else {}
+            # Stems of unlike words may be alike: what was typed is compared with whole words.
+            likely = sorted((count_edits(word, surfaces[one]), i) for i, one in enumerate(near))
+            if likely:
+                meant[word] = surfaces[near[likely[0][1]]]
+    return Spelling(tuple(unknown), meant)
+
+
+def _doc_freqs(terms: Iterable[str], snapshot: Snapshot) -> dict[str, int]:
+    names = list(dict.fromkeys(terms))
+    numbers = snapshot.find_terms(names)
+    counts = np.where(numbers >= 0, snapshot.frequencies(np.maximum(numbers, 0))[0], 0)
+    return dict(zip(names, counts.tolist(), strict=True))
+
+
+def _nearest(term: str, doc_freq: int, snapshot: Snapshot) -> list[str]:
+    """Give the likeliest terms to be meant: near, common, and with the same first letter."""
+    least = RARE_LENGTH if doc_freq else LEAST_LENGTH
+    if len(term) < least or any(char.isdigit() for char in term):
+        return []
+    edits = 1 if doc_freq or len(term) < TWO_EDITS_FROM else 2
+    numbers, distances = terms_near(snapshot, term, edits=edits)
+    doc_freqs, term_freqs = snapshot.frequencies(numbers)
+    common: Ints = doc_freqs * snapshot.admitted(doc_freqs, term_freqs)
+    there = common > FAR_COMMONER * doc_freq
+    found = zip(
+        snapshot.terms(numbers[there]),
+        common[there].tolist(),
+        distances[there].tolist(),
+        strict=True,
+    )
+    likely = sorted(
+        (-(math.log2(n) - _EDIT * far - _FIRST_LETTER * (name[0] != term[0])), name)
+        for name, n, far in found
+        # Of a known word another ending is another form, not a slip.
+        if not doc_freq or not (name.startswith(term) or term.startswith(name))
+    )
+    return [name for _, name in likely[:_COMPARED]]

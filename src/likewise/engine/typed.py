@@ -1,0 +1,52 @@
+"""Answers to what a person typed: operators read, unknown words named, spelling looked at."""
+
+from __future__ import annotations
+
+from likewise.collection.snapshot import Snapshot
+from likewise.engine.answers import Answers, Told
+from likewise.engine.pipeline import Pipeline
+from likewise.engine.spelling import check_spelling
+from likewise.records import Query
+from likewise.retrieve.exact import ExactWords, exact_words
+from likewise.retrieve.typed import read_typed
+from likewise.stages.stage import Chain, Where
+
+ONLY_UNWANTED = "there are only words to leave out, and none to look for"
+
+AS_SPELT = "every word is too common or too short to tell: searched for as it is spelt"
+
+
+def answer_typed(pipeline: Pipeline, text: str, *, explain: bool = False) -> Answers:
+    """Answer what was typed; where nothing is found, what may have been meant."""
+    snapshot = pipeline.snapshot
+    query, typed = read_typed(Query("1", text), snapshot)
+    notes = [typed.note] if typed.note else []
+    if typed.match is not None and not typed.words:
+        notes.append(ONLY_UNWANTED)
+    answers = pipeline.answers(query, explain=explain)
+    if not len(answers) and _only_spelt(query, snapshot):
+        notes.append(AS_SPELT)
+        pipeline = _as_spelt(pipeline)
+        answers = pipeline.answers(query, explain=explain)
+    spelling = check_spelling(typed, snapshot)
+    suggestion = spelling.corrected(text, snapshot)
+    applied = False
+    if suggestion and not len(answers):
+        other, _ = read_typed(Query("1", suggestion), snapshot)
+        found = pipeline.answers(other, explain=explain)
+        applied = bool(len(found))
+        answers = found if applied else answers
+    told = Told(tuple(notes), spelling.unknown, suggestion, applied)
+    return answers.asked(text, told)
+
+
+def _only_spelt(query: Query, snapshot: Snapshot) -> bool:
+    """Tell whether the analysis leaves nothing of a query that has exact words."""
+    return not snapshot.analyzer.terms(query.text) and bool(exact_words(query, snapshot))
+
+
+def _as_spelt(pipeline: Pipeline) -> Pipeline:
+    """Give the search by words as they are spelt, under the same filters."""
+    filters = [step for step in pipeline.stage.steps if isinstance(step, Where)]
+    stage = Chain((*filters, ExactWords()))
+    return Pipeline(pipeline.snapshot, stage, k=pipeline.k, threads=pipeline.threads)

@@ -1,0 +1,112 @@
+"""Search by words as they are spelt: for queries of which the analysis leaves nothing.
+
+"The Who", "c++" or "to be or not to be" are all stop words, single letters and marks: these stand
+in a field of their own, which is ranked by BM25. That tells little of words that nearly all
+documents have, so that the texts of the first documents are read: how often the words stand there
+one after the other, and whether the title is the query.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import ClassVar
+
+import numpy as np
+
+from likewise.collection.build import content
+from likewise.collection.snapshot import Snapshot
+from likewise.collection.words import EXACT
+from likewise.compiled import Doubles, Ints
+from likewise.records import Query, Ranking
+from likewise.retrieve.models import BM25
+from likewise.retrieve.proximity import EXACT_NAME, WithGain, lift
+from likewise.retrieve.words import WordScorer, retriever_of
+from likewise.stages.match import exact_pattern
+from likewise.stages.stage import Context, Result, Stage
+
+# So many documents are read, whatever is asked for.
+CANDIDATES = 1000
+# Shares of the best score, which of such words says little: the order of words decides.
+IN_ORDER, EXACT_TITLE = 1.0, 1.0
+
+
+@dataclass(frozen=True)
+class ExactWords(Stage):
+    """Rank by the words of a query that the analysis drops or changes, as they are spelt."""
+
+    notation: ClassVar[str] = "exact"
+    log: ClassVar[bool] = False
+
+    def run(self, batch: Sequence[Result], context: Context) -> list[Result]:
+        """Rank for each query; earlier rankings are replaced."""
+        return context.map(lambda result: self._rank(result.query, context), batch)
+
+    def depth(self, k: int, *, log: bool) -> int:
+        """It reads no ranking."""
+        return 0
+
+    def _rank(self, query: Query, context: Context) -> Result:
+        context.check()
+        terms = exact_words(query, context.snapshot)
+        if not terms or not context.k:
+            return Result(query)
+        retriever = retriever_of(context.snapshot, BM25(), EXACT)
+        mask = context.mask(query)
+        [ranking] = retriever.rank(
+            [terms],
+            k=max(context.k, CANDIDATES),
+            allowed=mask.segments if mask.bars else None,
+            threads=context.threads,
+        )
+        if not len(ranking.docs):
+            return Result(query)
+        gain = InOrder(query.text, ranking.cut(CANDIDATES), context.snapshot)
+        scorer = WithGain(WordScorer(retriever, terms), gain)
+        return Result(query, lift(ranking, gain, CANDIDATES).cut(context.k), scorer)
+
+
+def exact_words(query: Query, snapshot: Snapshot) -> Mapping[str, float]:
+    """Count the words of a query that are not terms as they are spelt."""
+    if query.like or not snapshot.has_field(EXACT):
+        return {}
+    return dict(Counter(snapshot.analyzer.exact(query.text)))
+
+
+class InOrder:
+    """What documents gain by the words of a query one after the other, or as the title."""
+
+    def __init__(self, text: str, first: Ranking, snapshot: Snapshot) -> None:
+        self.snapshot = snapshot
+        self.docs = np.sort(first.docs)
+        self.scale = float(first.scores.max())
+        self._words = text.casefold().split()
+        self._pattern = exact_pattern(self._words)
+        self._norms = retriever_of(snapshot, BM25()).norms
+
+    @property
+    def names(self) -> list[tuple[str, str]]:
+        """The kinds and names of parts."""
+        return [("phrase", f'"{" ".join(self._words)}"'), ("title", EXACT_NAME)]
+
+    def of(self, docs: Ints) -> Doubles:
+        """Add up the parts of documents; 0 for those that were not among the first."""
+        total: Doubles = self.parts(docs).sum(axis=1)
+        return total
+
+    def parts(self, docs: Ints) -> Doubles:
+        """Give the parts of documents: for the order of words, and for the exact title."""
+        out = np.zeros((len(docs), 2))
+        places = np.flatnonzero(np.isin(docs, self.docs))
+        counts = np.zeros(len(places))
+        # In the order in which they are stored, so that each block is read once.
+        for i in np.argsort(docs[places]).tolist():
+            place = int(places[i])
+            document = self.snapshot.document(int(docs[place]))
+            counts[i] = len(self._pattern.findall(content(document).casefold()))
+            if document.title.casefold().split() == self._words:
+                out[place, 1] = EXACT_TITLE * self.scale
+        norms = self._norms(docs[places]).astype(np.float64)
+        out[places, 0] = IN_ORDER * self.scale * counts / (counts + norms)
+        return out

@@ -1,0 +1,51 @@
+"""Which word was meant?"""
+
+import pytest
+
+import likewise as lw
+from likewise.engine.spelling import FAR_COMMONER, Spelling, check_spelling
+from likewise.text.query_syntax import parse_query
+
+
+@pytest.fixture(scope="module")
+def s(tmp_path_factory):
+    """Common words, some like each other, and a slip in a document."""
+    common = [{"id": f"{i}", "text": "boundary layers, printing"} for i in range(2 * FAR_COMMONER)]
+    some = ["layers of paint", "a palace", "a place", "a place", "boundarry", "printings boundaryx"]
+    rare = [{"id": f"x{i}", "text": text} for i, text in enumerate(some)]
+    folder = tmp_path_factory.mktemp("spelling") / "c.lw"
+    return lw.index(common + rare, to=folder, model="none", smooth="none").snapshot
+
+
+def checked(s, text):
+    return check_spelling(parse_query(text), s)
+
+
+@pytest.mark.parametrize(
+    ("typed", "meant"),
+    [
+        ("bondary", "boundary"),
+        ("boudnary", "boundary"),
+        ("Layesr", "layers"),
+        ("plcae", "place"),
+        ("boundarry", "boundary"),  # a word of one document, beside one of hundreds
+    ],
+)
+def test_near_and_common_words_are_suggested(s, typed, meant):
+    assert checked(s, typed).meant == {typed.casefold(): meant}
+
+
+@pytest.mark.parametrize("typed", ["palace", "boundary", "xyz", "pri", "b0undary", "boundaryx"])
+def test_known_short_and_numbered_words_are_left_alone(s, typed):
+    assert checked(s, typed).meant == {}
+
+
+def test_what_no_document_has_is_named(s):
+    found = checked(s, "qqqqqqq boundary qq* the")
+    assert found == Spelling(("qq*", "qqqqqqq"), {})
+
+
+def test_a_text_is_corrected_in_place(s):
+    found = checked(s, "bondary layers")
+    assert found.corrected("Bondary layers, bondary!", s) == "boundary layers, boundary!"
+    assert found.corrected("layers", s) == ""

@@ -1,0 +1,66 @@
+"""Queries of which the analysis leaves nothing, searched as they are spelt."""
+
+import numpy as np
+import pytest
+
+import likewise as lw
+from likewise.records import Query
+from likewise.retrieve.exact import CANDIDATES
+
+DOCUMENTS = [
+    {"id": "health", "title": "Health", "text": "Those who are ill ask the nurse who is there."},
+    {"id": "band", "title": "The Who", "text": "The band was loud."},
+    {"id": "song", "title": "Songs", "kind": "list", "text": "Songs of the Who, and of others."},
+    {"id": "code", "title": "C++", "text": "C++ is a language."},
+    {"id": "play", "title": "Hamlet", "text": "To be, or not to be, that is asked."},
+    {"id": "maths", "title": "Logic", "text": "To have or not, to be it: not so. Be to or."},
+]
+
+
+@pytest.fixture(scope="module")
+def c(tmp_path_factory):
+    """A few documents about stop words."""
+    return lw.index(DOCUMENTS, to=tmp_path_factory.mktemp("exact") / "c.lw", smooth="none")
+
+
+@pytest.mark.parametrize(
+    ("query", "first"),
+    [
+        ("the who", ["band", "song"]),
+        ("The Who", ["band", "song"]),
+        ("c++", ["code"]),
+        ("to be or not to be", ["play", "maths"]),
+    ],
+)
+def test_the_order_of_words_and_the_title_decide(c, query, first):
+    answers = c.search(query)
+    assert [answer.doc_id for answer in answers][: len(first)] == first
+    assert answers.method == "exact"
+    assert "as it is spelt" in answers.told.notes[0]
+
+
+def test_scores_split_into_words_order_and_title(c):
+    [result] = c.pipeline("exact", k=4)("the who")
+    docs, scores = result.ranking
+    assert np.array_equal(result.scorer.score(docs), scores)
+    for told, score in zip(result.scorer.explain(docs), scores.tolist(), strict=True):
+        assert sum(part.score for part in told.parts) == pytest.approx(score, abs=1e-6)
+    names = [part.name for part in result.scorer.explain(docs)[0].parts]
+    assert {"the", "who", '"the who"', "(exact title)"} == {*names}
+
+
+def test_filters_and_what_must_match_hold(c):
+    assert [one.doc_id for one in c.search('"the who"')] == ["band", "song"]
+    assert [one.doc_id for one in c.search("who -title:who")] == ["health", "song"]
+    assert [one.doc_id for one in c.search("the who", filter="kind=list")] == ["song"]
+
+
+def test_few_are_the_first_of_many(c):
+    few, many = (c.pipeline("exact", k=k)("the who")[0].ranking for k in (1, CANDIDATES))
+    assert few.docs.tolist() == many.docs[:1].tolist()
+    assert len(many.docs) > 1
+
+
+def test_words_that_are_terms_find_nothing_by_it(c):
+    [result] = c.pipeline("exact")(Query("1", "songs"))
+    assert not len(result.ranking.docs)

@@ -1,0 +1,137 @@
+"""Words that stand together, and titles: parts that are added to the first documents' scores."""
+
+import itertools
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import likewise as lw
+from likewise.errors import UsageError
+from likewise.records import Query
+from likewise.retrieve.proximity import (
+    EXACT_NAME,
+    SPELLING_NAME,
+    TITLE_NAME,
+    Proximity,
+    count_pairs,
+)
+
+DOCUMENTS = [
+    {"id": "apart", "title": "Birds", "text": "black tits nest in holes of trees"},
+    {"id": "together", "title": "Stars", "text": "some black holes are dense and old"},
+    {"id": "title", "title": "Black hole", "text": "light cannot leave it ever again"},
+    {"id": "gap", "title": "Night", "text": "black deep holes were seen by them"},
+    {"id": "none", "title": "Fish", "text": "they swim in rivers of the plain"},
+]
+
+
+@pytest.fixture(scope="module")
+def c(tmp_path_factory):
+    """Five short documents with titles."""
+    folder = tmp_path_factory.mktemp("proximity") / "c.lw"
+    return lw.index(DOCUMENTS, to=folder, model="none", smooth="none")
+
+
+def parts(c, method, query="black holes"):
+    answers = c.search(query, method=method, explain=True)
+    return {
+        answer.doc_id: {
+            part.name: part.score for part in answer.explanation.parts if part.kind != "word"
+        }
+        for answer in answers
+    }
+
+
+def test_pairs_in_order_count_within_the_window(c):
+    near = parts(c, "bm25 >> proximity(near=1,title=0,exact=0,window=1)")
+    assert {name for name, found in near.items() if found} == {"together", "title"}
+    assert [*near["together"]] == ['"black holes"']
+    wider = parts(c, "bm25 >> proximity(near=1,title=0,exact=0,window=2)")
+    assert {name for name, found in wider.items() if found} == {"together", "title", "gap"}
+
+
+def test_titles_count_and_the_exact_one_more(c):
+    found = parts(c, "bm25 >> proximity(near=0)")
+    assert {*found["title"]} == {TITLE_NAME, EXACT_NAME}
+    assert not found["together"]
+    assert {*parts(c, "bm25 >> proximity", "hole")["title"]} == {TITLE_NAME}
+    assert EXACT_NAME in parts(c, "bm25 >> proximity", "the Black Holes")["title"]
+    assert EXACT_NAME not in parts(c, "bm25 >> proximity", "hole black")["title"]
+
+
+def test_the_share_of_the_exact_title_is_one_of_the_best_score(c):
+    best = c.search("black holes", method="bm25")[0].score
+    found = parts(c, "bm25 >> proximity(near=0,title=0,exact=0.5)")
+    assert found["title"] == {EXACT_NAME: pytest.approx(0.5 * best)}
+
+
+def test_words_as_they_are_spelt_add_a_part(tmp_path):
+    plain = [{"id": f"x{i}", "text": "something else"} for i in range(30)]
+    spelt = [{"id": "a", "text": "a café in it"}, {"id": "b", "text": "a cafe in it"}]
+    c = lw.index(spelt[::-1] + plain, to=tmp_path / "c.lw", model="none", smooth="none")
+    for query, first in (("café", "a"), ("cafe", "b")):
+        answers = c.search(query, method="bm25 >> proximity", explain=True)
+        assert answers[0].doc_id == first
+    found = parts(c, "bm25 >> proximity", "café")
+    assert (SPELLING_NAME in found["a"], SPELLING_NAME in found["b"]) == (True, False)
+
+
+@pytest.mark.parametrize("method", ["bm25", "ql", "tfidf"])
+def test_scores_fall_and_the_first_of_few_are_the_first_of_many(c, method):
+    few = c.pipeline(f"{method} >> proximity(candidates=2)", k=1)("black holes plain")[0].ranking
+    many = c.pipeline(f"{method} >> proximity(candidates=2)", k=9)("black holes plain")[0].ranking
+    assert len(many.docs) == 5
+    assert (np.diff(many.scores) <= 0).all()
+    assert few.docs.tolist() == many.docs[:1].tolist()
+    assert few.scores.tolist() == many.scores[:1].tolist()
+
+
+def test_a_long_text_and_weighted_terms_stay_as_they_were(c):
+    long = "black holes " * 15
+    for query in (Query("1", long), Query("1", "", {"black": 1.0, "hole": 1.0})):
+        before, after = (c.pipeline(how)(query)[0] for how in ("bm25", "bm25 >> proximity"))
+        assert before.ranking.docs.tolist() == after.ranking.docs.tolist()
+        assert before.ranking.scores.tolist() == after.ranking.scores.tolist()
+
+
+def test_it_is_part_of_the_default_search_where_positions_are_stored(c, tmp_path):
+    assert str(c.pipeline()).endswith(" >> proximity")
+    analysis = lw.Analysis(positions=False)
+    without = lw.index(
+        DOCUMENTS, to=tmp_path / "c.lw", analysis=analysis, model="none", smooth="none"
+    )
+    assert "proximity" not in str(without.pipeline())
+    assert without.search('"black holes"')[0].doc_id in ("together", "title")
+
+
+@pytest.mark.parametrize(
+    "text", ["near=-1", "title=11", "exact=x", "window=0", "candidates=0", "spelling=nan"]
+)
+def test_what_cannot_be_meant_is_refused(text):
+    with pytest.raises(UsageError, match=text.partition("=")[0]):
+        lw.stage(f"bm25 >> proximity({text})")
+
+
+def test_whole_numbers_are_whole():
+    with pytest.raises(UsageError, match="window"):
+        Proximity(window=True)
+
+
+places = st.sets(st.integers(0, 12), max_size=6).map(sorted)
+
+
+@given(
+    st.lists(st.tuples(places, places), max_size=4),
+    st.lists(st.tuples(st.integers(0, 1), st.integers(0, 1), st.integers(1, 4)), max_size=3),
+)
+def test_pairs_are_counted(documents, pairs):
+    flat = [one for both in documents for one in both]
+    bounds = np.cumsum([0, *map(len, flat)])
+    values = np.array([*itertools.chain(*flat)], np.int64)
+    columns = tuple(np.array([pair[i] for pair in pairs], np.int64) for i in range(3))
+    assert count_pairs(bounds, values, columns, 2).tolist() == [
+        [sum(any(p < q <= p + reach for q in both[b]) for p in both[a]) for a, b, reach in pairs]
+        for both in documents
+    ]

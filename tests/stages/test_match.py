@@ -1,0 +1,172 @@
+"""Words that must occur, as masks: against reading every text."""
+
+import itertools
+import re
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import likewise as lw
+from likewise.records import Match, Query, match_all, match_any, match_none
+from likewise.stages.masks import mask_of
+from likewise.stages.match import find_phrases, leaves_of, match_masks, prefix_terms
+from likewise.text.query_syntax import parse_query
+
+WORDS = ["red", "blue", "green", "redden", "sea"]
+
+
+@pytest.fixture(scope="module")
+def c(tmp_path_factory):
+    """Three segments of short texts of few words, two documents deleted."""
+    random = np.random.default_rng(1)
+    documents = [
+        {
+            "id": f"{i}",
+            "title": " ".join(random.choice(WORDS, random.integers(0, 4))),
+            "text": " ".join(random.choice(WORDS, random.integers(0, 7))),
+        }
+        for i in range(120)
+    ]
+    folder = tmp_path_factory.mktemp("match") / "c.lw"
+    c = lw.index(documents[:50], to=folder, analysis=lw.Analysis(stemmer="none"), model="none")
+    c.add(documents[50:90])
+    c.add(documents[90:])
+    c.delete(["3", "95"])
+    assert len(c.snapshot.segments) == 3
+    return c
+
+
+leaves = st.one_of(
+    st.lists(st.sampled_from(WORDS), min_size=1, max_size=3)
+    .map(" ".join)
+    .map(lambda text: Match("words", text)),
+    st.sampled_from(["re", "red", "gr", "x"]).map(lambda text: Match("prefix", text)),
+)
+fielded = st.tuples(leaves, st.sampled_from(["", "", "title"])).map(
+    lambda pair: Match(pair[0].kind, pair[0].text, pair[1])
+)
+trees = st.recursive(
+    fielded,
+    lambda inner: st.one_of(
+        st.lists(inner, min_size=2, max_size=3).map(match_all),
+        st.lists(inner, min_size=2, max_size=3).map(match_any),
+        inner.map(match_none),
+    ),
+    max_leaves=5,
+)
+
+
+def matches(match, document):
+    """Tell whether a document matches, by its text."""
+    if match.kind in ("all", "any"):
+        met = (matches(part, document) for part in match.parts)
+        return all(met) if match.kind == "all" else any(met)
+    if match.kind == "not":
+        return not matches(match.parts[0], document)
+    end = r"\w*" if match.kind == "prefix" else r"\b"
+    texts = [document.title] if match.field else [document.title, document.text]
+    return any(re.search(rf"\b{match.text}{end}", text) for text in texts)
+
+
+@given(trees)
+def test_a_mask_is_what_reading_every_text_gives(c, match):
+    mask = mask_of(c.snapshot, match=match)
+    docs = c.snapshot.live_docs()
+    expected = [matches(match, c.snapshot.document(doc)) for doc in docs.tolist()]
+    assert mask.holds(docs, c.snapshot).tolist() == expected
+    assert mask.n == sum(expected)
+
+
+def test_deleted_documents_do_not_match(c):
+    mask = mask_of(c.snapshot, match=match_none(Match("words", "unheard")))
+    gone = np.setdiff1d(np.arange(c.snapshot.n_slots), c.snapshot.live_docs())
+    assert len(gone) == 2
+    assert not mask.holds(gone, c.snapshot).any()
+
+
+def test_no_phrase_goes_from_a_title_into_the_text(tmp_path):
+    c = lw.index(
+        [{"id": "1", "title": "black", "text": "holes"}], to=tmp_path / "c.lw", model="none"
+    )
+    [both] = match_masks(c.snapshot, match_all([Match("words", "black"), Match("words", "holes")]))
+    [phrase] = match_masks(c.snapshot, Match("words", "black holes"))
+    assert (both.tolist(), phrase.tolist()) == ([True], [False])
+
+
+@pytest.mark.parametrize(
+    ("typed", "found"),
+    [
+        ('"the who"', ["1"]),
+        ('"who the"', []),
+        ("+who", ["1", "2"]),
+        ("title:who", ["1"]),
+        ("+the -who", ["3"]),
+        ('"king of spain"', ["3"]),
+        ("+c++", ["2"]),
+        ("title:wing*", []),
+        ("+spanish*", ["3"]),
+        ("+(spain OR who)", ["1", "2", "3"]),
+    ],
+)
+def test_words_that_the_analysis_drops_are_looked_for_as_they_are_spelt(tmp_path, typed, found):
+    documents = [
+        {"id": "1", "title": "The Who", "text": "A band from London."},
+        {"id": "2", "title": "C", "text": "Those who write C++, the best."},
+        {"id": "3", "title": "A Spanish reign", "text": "The king of Spain."},
+    ]
+    c = lw.index(documents, to=tmp_path / "c.lw", model="none")
+    [mask] = match_masks(c.snapshot, parse_query(typed, ("title",)).match)
+    assert c.snapshot.doc_ids(np.flatnonzero(mask)) == found
+
+
+def test_a_part_without_any_word_says_nothing(c):
+    nothing = Match("words", "…")
+    red = Match("words", "red")
+    alone = mask_of(c.snapshot, match=red)
+    for match in (match_all([nothing, red]), match_any([nothing, red])):
+        assert mask_of(c.snapshot, match=match).n == alone.n
+    assert mask_of(c.snapshot, match=nothing).n == c.snapshot.n_docs
+    assert mask_of(c.snapshot, match=match_none(nothing)).n == c.snapshot.n_docs
+
+
+def test_a_prefix_finds_a_stem_that_is_shorter_than_it(tmp_path):
+    c = lw.index([{"id": "1", "text": "computing machines"}], to=tmp_path / "c.lw", model="none")
+    assert c.snapshot.terms(prefix_terms(c.snapshot, "computing")) == ["comput"]
+    assert c.snapshot.terms(prefix_terms(c.snapshot, "Mach")) == ["machin"]
+
+
+def test_leaves_are_named_once():
+    red, sea = Match("words", "red"), Match("words", "sea")
+    tree = match_all([match_any([red, sea]), match_none(match_all([sea, red]))])
+    assert leaves_of(tree) == [red, sea]
+
+
+def test_what_must_match_is_found_at_any_depth(c):
+    """The mask goes into the search: k are found however few match."""
+    match = Match("words", "redden sea")
+    [free] = c.pipeline("bm25", k=120)(Query("1", "red sea redden"))
+    [bound] = c.pipeline("bm25", k=3)(Query("1", "red sea redden", match=match))
+    inside = mask_of(c.snapshot, match=match).holds(free.ranking.docs, c.snapshot)
+    assert bound.ranking.docs.tolist() == free.ranking.docs[inside][:3].tolist()
+    assert len(bound.ranking.docs) == 3
+
+
+@given(
+    st.lists(st.tuples(*[st.sets(st.integers(0, 9), max_size=6).map(sorted)] * 2), max_size=4),
+    st.lists(st.tuples(st.integers(0, 1), st.integers(0, 3)), min_size=1, max_size=3),
+)
+def test_phrases_are_found_by_their_offsets(documents, phrase):
+    flat = [places for both in documents for places in both]
+    bounds = np.cumsum([0, *map(len, flat)])
+    values = np.array([*itertools.chain(*flat)], np.int64)
+    columns, offsets = (np.array(side, np.int64) for side in zip(*phrase, strict=True))
+    found = find_phrases(bounds, values, columns, offsets, 2)
+    assert found.tolist() == [
+        any(
+            all(start + offset in both[column] for column, offset in phrase)
+            for start in range(-3, 10)
+        )
+        for both in documents
+    ]
