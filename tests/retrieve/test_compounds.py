@@ -89,3 +89,11 @@ def test_what_is_kept_is_what_was_found(german):
     again = with_compounds({"versicher": 2.0, "versicherungsschutz": 1.0}, german)
     assert again["versicherungsschutz"] == 1.0
     assert again["haftpflichtversicher"] == 1.0
+
+
+def test_a_weight_goes_with_the_compounds(german):
+    collection = lw.open(german.folder)
+    [plain] = [a for a in collection.search("Beiträge", expand="none")]
+    [weighed] = [a for a in collection.search("Beiträge^2", expand="none")]
+    assert weighed.doc_id == plain.doc_id
+    assert weighed.score == pytest.approx(2 * plain.score)
