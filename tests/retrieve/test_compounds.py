@@ -93,7 +93,7 @@ def test_what_is_kept_is_what_was_found(german):
 
 def test_a_weight_goes_with_the_compounds(german):
     collection = lw.open(german.folder)
-    [plain] = collection.search("Beiträge", expand="none")
-    [weighed] = collection.search("Beiträge^2", expand="none")
+    [plain] = list(collection.search("Beiträge", expand="none"))
+    [weighed] = list(collection.search("Beiträge^2", expand="none"))
     assert weighed.doc_id == plain.doc_id
     assert weighed.score == pytest.approx(2 * plain.score)
