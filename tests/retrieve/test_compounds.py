@@ -7,6 +7,7 @@ from likewise.collection.creating import build
 from likewise.collection.snapshot import open_snapshot
 from likewise.records import Document, Query
 from likewise.retrieve.compounds import WEIGHT, part_of, with_compounds
+from likewise.retrieve.typed import read_typed
 from likewise.retrieve.words import terms_of
 from likewise.text.analysis import Analysis
 
@@ -89,3 +90,12 @@ def test_what_is_kept_is_what_was_found(german):
     again = with_compounds({"versicher": 2.0, "versicherungsschutz": 1.0}, german)
     assert again["versicherungsschutz"] == 1.0
     assert again["haftpflichtversicher"] == 1.0
+
+
+def test_a_word_with_a_weight_finds_its_compounds_as_well(german):
+    terms, weighed = (
+        terms_of(read_typed(Query("1", typed), german)[0], german)
+        for typed in ("Versicherung", "Versicherung^2")
+    )
+    assert len(terms) > 1
+    assert weighed == {term: 2 * weight for term, weight in terms.items()}

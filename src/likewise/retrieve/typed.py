@@ -8,6 +8,7 @@ import numpy as np
 
 from likewise.collection.snapshot import Snapshot
 from likewise.records import Query
+from likewise.retrieve.compounds import with_compounds
 from likewise.retrieve.models import bm25_idf
 from likewise.stages.match import prefix_terms
 from likewise.text.query_syntax import TypedQuery, TypedWord, parse_query
@@ -31,7 +32,7 @@ def _terms_of(typed: TypedQuery, snapshot: Snapshot) -> dict[str, float]:
         if word.prefix:
             counted: Mapping[str, float] = _group(word.text, snapshot)
         else:
-            counted = snapshot.analyzer.counts(word.text)
+            counted = with_compounds(snapshot.analyzer.counts(word.text), snapshot)
         for term, count in counted.items():
             found[term] = found.get(term, 0.0) + count * word.weight
     return found
