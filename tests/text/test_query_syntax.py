@@ -160,6 +160,13 @@ def test_whatever_is_typed_is_read(typed):
     assert found.match is None or str(found.match)
 
 
+def test_a_weight_after_several_parentheses_is_that_of_the_last():
+    found = parse_query("((nile) OR (egypt))^2 sudan")
+    assert not found.note
+    assert found.words == (TypedWord("nile", 2.0), TypedWord("egypt", 2.0), TypedWord("sudan"))
+    assert parse_query("(a (b c))^3").words == tuple(TypedWord(word, 3.0) for word in "abc")
+
+
 def test_parentheses_by_the_thousand_end_at_once():
     deep = "(" * 20 + "+nile" + ")" * 20
     assert parse_query(deep).match == Match("words", "nile")

@@ -113,14 +113,14 @@ def _tokens(text: str, fields: Collection[str]) -> Iterator[_Token]:
                 raise _Malformed(f"more than {DEEPEST} parentheses stand within one another")
             yield _Token("(", sign=opened[:-1])
         else:
-            word = match["word"]
+            word, boost = match["word"], 1.0
             # A word may hold parentheses of its own: f(x).
-            closed = min(len(word) - len(word.rstrip(")")), word.count(")") - word.count("("))
-            closed = max(closed, 0)
+            unmatched = max(word.count(")") - word.count("("), 0)
+            after = re.search(r"\)\^(\d+(?:\.\d+)?)$", word) if unmatched else None
+            if after:
+                word, boost = word[: after.start() + 1], _bounded(after[1])
+            closed = min(len(word) - len(word.rstrip(")")), unmatched)
             word = word[: len(word) - closed]
-            boost, after = 1.0, re.search(r"\)\^(\d+(?:\.\d+)?)$", word)
-            if after and word.count(")") > word.count("("):
-                word, boost, closed = word[: after.start()], _bounded(after[1]), 1
             if word in _OPERATORS:
                 yield _Token(word)
             elif word:
