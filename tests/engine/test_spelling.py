@@ -49,3 +49,16 @@ def test_a_text_is_corrected_in_place(s):
     found = checked(s, "bondary layers")
     assert found.corrected("Bondary layers, bondary!", s) == "boundary layers, boundary!"
     assert found.corrected("layers", s) == ""
+
+
+def test_a_word_that_documents_have_otherwise_is_not_named(tmp_path):
+    german = "Der Ausschuss wird neue Quellen der Energien in seiner Sitzung am Dienstag beraten."
+    english = "The committee will discuss new sources of energy at its meeting on Tuesday."
+    documents = [{"id": "de", "text": german}, {"id": "en", "text": english}]
+    c = lw.index(documents, to=tmp_path / "mixed.lw", model="none")
+    # A stop word of one language is a word of the other.
+    assert checked(c.snapshot, "der energy qqqq").unknown == ("qqqq",)
+    zh = lw.Analysis(language="zh")
+    c = lw.index([{"id": "1", "text": "今天的水很冷"}], to=tmp_path / "zh.lw", analysis=zh)
+    assert checked(c.snapshot, "水").unknown == ()
+    assert checked(c.snapshot, "火").unknown == ("火",)

@@ -7,6 +7,7 @@ from likewise.collection.creating import build
 from likewise.collection.snapshot import open_snapshot
 from likewise.records import Document, Query
 from likewise.retrieve.compounds import WEIGHT, part_of, with_compounds
+from likewise.retrieve.typed import read_typed
 from likewise.retrieve.words import terms_of
 from likewise.text.analysis import Analysis
 
@@ -97,3 +98,12 @@ def test_a_weight_goes_with_the_compounds(german):
     [weighed] = list(collection.search("Beiträge^2", expand="none"))
     assert weighed.doc_id == plain.doc_id
     assert weighed.score == pytest.approx(2 * plain.score)
+
+
+def test_a_word_with_a_weight_finds_its_compounds_as_well(german):
+    terms, weighed = (
+        terms_of(read_typed(Query("1", typed), german)[0], german)
+        for typed in ("Versicherung", "Versicherung^2")
+    )
+    assert len(terms) > 1
+    assert weighed == {term: 2 * weight for term, weight in terms.items()}

@@ -135,3 +135,23 @@ def test_pairs_are_counted(documents, pairs):
         [sum(any(p < q <= p + reach for q in both[b]) for p in both[a]) for a, b, reach in pairs]
         for both in documents
     ]
+
+
+def test_in_several_languages_pairs_and_titles_count_as_in_one(tmp_path):
+    english = "Some people say that running machines are louder than they were in the years before."
+    german = "Der Ausschuss wird neue Quellen der Energien in seiner Sitzung am Dienstag beraten."
+    french = "Le comité examinera les énergies nouvelles lors de sa réunion de mardi prochain."
+    documents = [
+        {"id": "en", "title": "Running machines", "text": english},
+        {"id": "de", "title": "Sitzungen", "text": german},
+        {"id": "fr", "title": "Énergies", "text": french},
+    ]
+    c = lw.index(documents, to=tmp_path / "c.lw", model="none", smooth="none")
+    assert len(c.snapshot.languages) == 3
+    found = parts(c, "bm25 >> proximity", "running machines")["en"]
+    assert {*found} >= {'"running machines"', EXACT_NAME}
+    assert '"running running"' not in found
+    # Long enough to be certainly French: named by its own words.
+    typed = "le comité examinera les énergies nouvelles lors de sa réunion prochaine"
+    named = parts(c, "bm25 >> proximity", typed)["fr"]
+    assert {'"comité examinera"', '"énergies nouvelles"'} <= {*named}

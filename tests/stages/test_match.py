@@ -170,3 +170,58 @@ def test_phrases_are_found_by_their_offsets(documents, phrase):
         )
         for both in documents
     ]
+
+
+ENGLISH = "The committee will discuss new sources of energy at its meetings on Tuesday."
+GERMAN = "Der Ausschuss wird neue Quellen der Energien in den Sitzungen am Dienstag beraten."
+STREET = "Die Müllabfuhr kommt am Montag in unsere Straße, und der Lärm weckt alle Nachbarn."
+
+
+@pytest.fixture(scope="module")
+def mixed(tmp_path_factory):
+    """An English and two German documents, each analysed in its language."""
+    documents = [
+        {"id": "en", "title": "New energies", "text": ENGLISH},
+        {"id": "de", "title": "Neue Energien", "text": GERMAN},
+        {"id": "street", "text": STREET},
+    ]
+    folder = tmp_path_factory.mktemp("match") / "mixed.lw"
+    return lw.index(documents, to=folder, analysis=lw.Analysis(language="mixed"), model="none")
+
+
+@pytest.mark.parametrize(
+    ("typed", "expected"),
+    [
+        ('"new sources"', {"en"}),
+        ("+meetings", {"en"}),
+        ("+meeting", {"en"}),
+        ('"sources of energy"', {"en"}),
+        ('"neue quellen"', {"de"}),
+        ("+sitzung", {"de"}),
+        ('title:"new energies"', {"en"}),
+        ('title:"neue energien"', {"de"}),
+        ("-meetings quellen committee", {"de"}),
+        ("+der", {"de", "street"}),
+        ("+müll*", {"street"}),
+        ("+mull*", {"street"}),
+    ],
+)
+def test_in_several_languages_a_word_matches_in_any(mixed, typed, expected):
+    assert mixed.snapshot.languages == ("german", "english")
+    assert {answer.doc_id for answer in mixed.search(typed)} == expected
+
+
+def test_a_prefix_is_folded_as_terms_are(tmp_path):
+    texts = [{"id": "1", "text": "die müllabfuhr"}, {"id": "2", "text": "mullah"}]
+    for fold, typed, expected in ((True, "MÜLLA*", {"1", "2"}), (False, "MÜLLA*", {"1"})):
+        analysis = lw.Analysis(language="none", fold=fold)
+        c = lw.index(texts, to=tmp_path / f"{fold}.lw", analysis=analysis, model="none")
+        assert {answer.doc_id for answer in c.search(f"+{typed}")} == expected
+
+
+def test_a_character_matches_in_the_pairs_that_hold_it(tmp_path):
+    texts = ["今天的水很冷", "北京大学的学生", "水"]
+    documents = [{"id": f"{i}", "title": "喝水" * (i == 0), "text": t} for i, t in enumerate(texts)]
+    c = lw.index(documents, to=tmp_path / "c.lw", analysis=lw.Analysis(language="zh"), model="none")
+    for typed, expected in (("+水", {"0", "2"}), ("学 -水", {"1"}), ("title:水", {"0"})):
+        assert {answer.doc_id for answer in c.search(typed)} == expected

@@ -73,3 +73,14 @@ def test_stop_words_and_stemmer_that_are_named_hold_for_all():
     assert "énergies" not in make_analyzer(analysis).terms(FRENCH)
     assert "energies" in make_analyzer(analysis).terms(FRENCH)
     assert "les" in make_analyzer(analysis).terms(FRENCH)
+
+
+def test_a_text_is_read_in_its_language_or_in_each_of_the_main_ones():
+    analyzer = make_analyzer(MIXED)
+    assert analyzer.readings(FRENCH) == [alone("french").placed(FRENCH)]
+    assert analyzer.of_text(FRENCH).placed(FRENCH) == alone("french").placed(FRENCH)
+    assert analyzer.of_text("running") is analyzer
+    each = [alone(one).placed("running") for one in MIXED.languages]
+    assert analyzer.readings("running") == [each[0], each[2]]
+    assert each[0] == each[1] != each[2]
+    assert alone("german").readings("running") == each[:1]

@@ -106,6 +106,11 @@ def test_what_has_no_operators_is_searched_for_as_it_stands(typed):
         ("nile AND OR egypt", "nile egypt", "AND stands without what it joins"),
         ("nile (OR egypt)", "nile (OR egypt)", "OR stands without what it joins"),
         ("nile NOT", "nile", "NOT stands without what it joins"),
+        (
+            "(" * 21 + "nile" + ")" * 21,
+            "(" * 21 + "nile" + ")" * 21,
+            "more than 20 parentheses stand within one another",
+        ),
         ("nile ()", "nile ()", "nothing stands within parentheses"),
         ("nile (egypt AND) x", "nile (egypt AND) x", "AND stands without what it joins"),
     ],
@@ -153,3 +158,17 @@ def test_a_match_prints_as_it_is_typed(typed):
 def test_whatever_is_typed_is_read(typed):
     found = parse_query(typed, FIELDS)
     assert found.match is None or str(found.match)
+
+
+def test_a_weight_after_several_parentheses_is_that_of_the_last():
+    found = parse_query("((nile) OR (egypt))^2 sudan")
+    assert not found.note
+    assert found.words == (TypedWord("nile", 2.0), TypedWord("egypt", 2.0), TypedWord("sudan"))
+    assert parse_query("(a (b c))^3").words == tuple(TypedWord(word, 3.0) for word in "abc")
+
+
+def test_parentheses_by_the_thousand_end_at_once():
+    deep = "(" * 20 + "+nile" + ")" * 20
+    assert parse_query(deep).match == Match("words", "nile")
+    for typed in ("(" * 5000 + "nile" + ")" * 5000, "-(" * 5000 + "nile", "nile" + ")" * 200_000):
+        assert parse_query(typed).note

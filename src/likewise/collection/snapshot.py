@@ -123,7 +123,7 @@ class Snapshot:
         """The analysis that every query goes through."""
         return make_analyzer(self.analysis)
 
-    @property
+    @cached_property
     def languages(self) -> tuple[str, ...]:
         """The languages of its documents, the most frequent first."""
         return (

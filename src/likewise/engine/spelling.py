@@ -9,12 +9,14 @@ from typing import NamedTuple
 import numpy as np
 
 from likewise.collection.snapshot import Snapshot
-from likewise.collection.vocabulary import count_edits, terms_near
+from likewise.collection.vocabulary import count_edits, terms_near, terms_with
+from likewise.collection.words import EXACT
 from likewise.compiled import Ints
 from likewise.models.surface_forms import readable_terms
 from likewise.retrieve.models import BM25
 from likewise.retrieve.words import retriever_of
 from likewise.stages.match import prefix_terms
+from likewise.text.analysis import is_unspaced
 from likewise.text.query_syntax import TypedQuery
 from likewise.text.tokens import tokens_of
 
@@ -66,7 +68,7 @@ def check_spelling(typed: TypedQuery, snapshot: Snapshot) -> Spelling:
     doc_freqs = _doc_freqs(words.values(), snapshot)
     meant: dict[str, str] = {}
     for word, term in words.items():
-        if doc_freqs[term] == 0:
+        if doc_freqs[term] == 0 and not _is_elsewhere(word, snapshot):
             unknown.append(word)
         if doc_freqs[term] <= RARE_DOCS:
             near = _nearest(term, doc_freqs[term], snapshot)
@@ -83,6 +85,14 @@ def _doc_freqs(terms: Iterable[str], snapshot: Snapshot) -> dict[str, int]:
     numbers = snapshot.find_terms(names)
     counts = np.where(numbers >= 0, snapshot.frequencies(np.maximum(numbers, 0))[0], 0)
     return dict(zip(names, counts.tolist(), strict=True))
+
+
+def _is_elsewhere(word: str, snapshot: Snapshot) -> bool:
+    """Tell whether documents have a word that is no term: as it is spelt, or in a pair."""
+    if len(word) == 1 and is_unspaced(ord(word)):
+        return bool(snapshot.frequencies(terms_with(snapshot, word))[0].any())
+    numbers = snapshot.find_terms([word])
+    return snapshot.has_field(EXACT) and bool(snapshot.frequencies(numbers, EXACT)[0].any())
 
 
 def _nearest(term: str, doc_freq: int, snapshot: Snapshot) -> list[str]:

@@ -41,8 +41,9 @@ def answer_typed(pipeline: Pipeline, text: str, *, explain: bool = False) -> Ans
 
 
 def _only_spelt(query: Query, snapshot: Snapshot) -> bool:
-    """Tell whether the analysis leaves nothing of a query that has exact words."""
-    return not snapshot.analyzer.terms(query.text) and bool(exact_words(query, snapshot))
+    """Tell whether the analysis, or that in one of its languages, leaves nothing of a query."""
+    dropped = not all(snapshot.analyzer.readings(query.text))
+    return dropped and bool(exact_words(query, snapshot))
 
 
 def _as_spelt(pipeline: Pipeline) -> Pipeline:

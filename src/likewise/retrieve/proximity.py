@@ -13,7 +13,7 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from itertools import pairwise
+from itertools import groupby, pairwise, product
 from numbers import Integral
 from typing import ClassVar, NamedTuple, Protocol
 
@@ -188,7 +188,8 @@ class Proximate:
     @property
     def names(self) -> list[tuple[str, str]]:
         """The kinds and names of parts."""
-        analyzer, text = self.snapshot.analyzer, self.asked.text
+        text = self.asked.text
+        analyzer = self.snapshot.analyzer.of_text(text)
         typed = [text[one.start : one.stop] for one in tokens_of(text, analyzer) for _ in one.terms]
         pairs = [("phrase", f'"{typed[i]} {typed[j]}"') for i, j in self._pairs.words]
         return [*pairs, ("title", TITLE_NAME), ("title", EXACT_NAME), ("spelling", SPELLING_NAME)]
@@ -219,7 +220,10 @@ class Proximate:
     @cached_property
     def _pairs(self) -> Pairs:
         asked, found = self.asked, dict[tuple[int, int], tuple[int, float, tuple[int, int]]]()
-        for i, j in pairwise(range(len(asked.terms))):
+        # In several languages a word may be several terms, all at its place.
+        at_places = groupby(range(len(asked.terms)), asked.places.__getitem__)
+        words = [[*terms] for _, terms in at_places]
+        for i, j in (pair for sides in pairwise(words) for pair in product(*sides)):
             gap = int(asked.places[j] - asked.places[i])
             if asked.terms[i] >= 0 and asked.terms[j] >= 0 and gap <= _FURTHEST:
                 key = int(asked.terms[i]), int(asked.terms[j])
@@ -259,10 +263,11 @@ class Proximate:
         weights = counts * bm25_idf(snapshot.n_docs, doc_freqs)
         query = weights.astype(np.float32), np.ones(len(terms), np.float32)
         scores = score_records(retriever, (terms, *query, np.float32(0)), docs)
-        if len(known) == len(asked.terms):
-            whole = np.flatnonzero((snapshot.lengths(docs, TITLE) == len(known)) & (scores > 0))
-            for place, card in zip(whole.tolist(), snapshot.cards(docs[whole]), strict=True):
-                exact[place] = snapshot.analyzer.terms(card.title) == [*asked.names]
+        # Of a document in one of several languages the title has fewer terms than the query.
+        short = snapshot.lengths(docs, TITLE) <= len(asked.terms)
+        whole = np.flatnonzero(short & (scores > 0))
+        for place, card in zip(whole.tolist(), snapshot.cards(docs[whole]), strict=True):
+            exact[place] = snapshot.analyzer.terms(card.title) == [*asked.names]
         return scores / weights.sum(), exact
 
     def _spelling(self, docs: Ints) -> Doubles:

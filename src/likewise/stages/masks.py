@@ -14,7 +14,6 @@ from likewise.records import ALL, Filter, Match
 from likewise.stages.conditions import matcher_of
 
 _KEPT = 8
-# The field that every document has: detected, unless it has one of this name.
 
 
 class Mask(NamedTuple):

@@ -20,6 +20,8 @@ from likewise.collection.vocabulary import terms_with
 from likewise.collection.words import EXACT, MAIN, TITLE, find_rows
 from likewise.compiled import Bools, Int, Ints, kernel
 from likewise.records import Match
+from likewise.text.analysis import is_unspaced
+from likewise.text.folding import fold
 
 _DOCS_AT_ONCE = 4096
 
@@ -27,12 +29,13 @@ _DOCS_AT_ONCE = 4096
 class Leaf(NamedTuple):
     """A word, phrase or prefix: terms by number, and how far each stands from the first.
 
-    A number of -1 is a term that no document ever had. `exact`: these are words that the analysis
-    drops, and `pattern` finds them in a text.
+    A number of -1 is a term that no document ever had. `either`: any of the terms is enough.
+    `exact`: these are words that the analysis drops, and `pattern` finds them in a text.
     """
 
     terms: Ints
     offsets: Ints
+    either: bool = False
     exact: bool = False
     pattern: re.Pattern[str] | None = None
 
@@ -60,7 +63,8 @@ def prefix_terms(snapshot: Snapshot, text: str) -> Ints:
     A stem may be shorter than what was typed of its word.
     """
     own = snapshot.find_terms(snapshot.analyzer.terms(text))
-    begun = terms_with(snapshot, text.casefold(), prefix=True)
+    folded = fold(text.casefold()) if snapshot.analysis.fold else text.casefold()
+    begun = terms_with(snapshot, folded, prefix=True)
     return np.union1d(begun, own[own >= 0])
 
 
@@ -69,27 +73,38 @@ def exact_pattern(words: Sequence[str]) -> re.Pattern[str]:
     return re.compile(r"(?<!\w)" + r"\W+".join(map(re.escape, words)) + r"(?!\w)")
 
 
-def _resolve(snapshot: Snapshot, leaf: Match) -> Leaf | None:
-    """Give the terms of a leaf; None where it has no word that was indexed in any way."""
+def _resolve(snapshot: Snapshot, leaf: Match) -> list[Leaf]:
+    """Give the terms of a leaf, in several languages once for each of its analyses.
+
+    There are none where it has no word that was indexed in any way.
+    """
     if leaf.kind == "prefix":
-        terms = prefix_terms(snapshot, leaf.text)
-        return Leaf(terms, np.zeros(len(terms), np.int64))
-    placed = snapshot.analyzer.placed(leaf.text)
-    if placed:
+        return [_either(prefix_terms(snapshot, leaf.text))]
+    if len(leaf.text) == 1 and is_unspaced(ord(leaf.text)):
+        # Such text is indexed by pairs of characters: any that holds this one.
+        return [_either(terms_with(snapshot, leaf.text))]
+    found, readings = [], snapshot.analyzer.readings(leaf.text)
+    for placed in filter(None, readings):
         offsets = np.array([at for _, at in placed], np.int64)
-        return Leaf(snapshot.find_terms([term for term, _ in placed]), offsets - offsets[0])
-    words = snapshot.analyzer.exact(leaf.text)
-    if not words or not snapshot.has_field(EXACT):
-        return None
-    pattern = exact_pattern(leaf.text.casefold().split())
-    return Leaf(snapshot.find_terms(words), np.arange(len(words)), exact=True, pattern=pattern)
+        terms = snapshot.find_terms([term for term, _ in placed])
+        found.append(Leaf(terms, offsets - offsets[0]))
+    words = [] if all(readings) else snapshot.analyzer.exact(leaf.text)
+    if words and snapshot.has_field(EXACT):
+        pattern = exact_pattern(leaf.text.casefold().split())
+        terms = snapshot.find_terms(words)
+        found.append(Leaf(terms, np.arange(len(words)), exact=True, pattern=pattern))
+    return found
+
+
+def _either(terms: Ints) -> Leaf:
+    return Leaf(terms, np.zeros(len(terms), np.int64), either=True)
 
 
 class _Matching:
     """Evaluates a tree on one segment."""
 
     def __init__(
-        self, snapshot: Snapshot, segment: Segment, base: int, leaves: dict[Match, Leaf | None]
+        self, snapshot: Snapshot, segment: Segment, base: int, leaves: dict[Match, list[Leaf]]
     ) -> None:
         self._snapshot, self._segment, self._base = snapshot, segment, base
         self._leaves = leaves
@@ -115,8 +130,8 @@ class _Matching:
                     met = inside if met is None else met & inside
                     within = met if within is None else within & met
             return met
-        leaf = self._leaves[match]
-        return None if leaf is None else self._leaf(match, leaf, within)
+        readings = [self._leaf(match, leaf, within) for leaf in self._leaves[match]]
+        return np.logical_or.reduce(readings) if readings else None
 
     def _leaf(self, match: Match, leaf: Leaf, within: Bools | None) -> Bools:
         titles, has_titles = bool(match.field), TITLE in self._segment.word_fields
@@ -124,7 +139,7 @@ class _Matching:
         postings = self._segment.words(field).postings
         distinct = np.unique(leaf.terms)
         rows = find_rows(postings.terms, distinct)
-        if match.kind == "prefix":
+        if leaf.either:
             having = self._marked(postings, rows[rows >= 0])
             certain = not titles or has_titles
         else:
@@ -146,7 +161,7 @@ class _Matching:
         """Tell which documents have the words of a leaf where it wants them."""
         if match.field:
             titles = [card.title for card in self._segment.cards.take(docs.tolist())]
-            return np.array([self._in_title(title, match, leaf) for title in titles], np.bool_)
+            return np.array([self._in_title(title, leaf) for title in titles], np.bool_)
         if leaf.pattern is not None:
             texts = (content(self._segment.documents[doc]) for doc in docs.tolist())
             has = [leaf.pattern.search(text.casefold()) is not None for text in texts]
@@ -155,12 +170,12 @@ class _Matching:
         places = self._snapshot.positions(docs + self._base, distinct)
         return find_phrases(places.bounds, places.values, columns, leaf.offsets, len(distinct))
 
-    def _in_title(self, title: str, match: Match, leaf: Leaf) -> bool:
+    def _in_title(self, title: str, leaf: Leaf) -> bool:
         if leaf.pattern is not None:
             return leaf.pattern.search(title.casefold()) is not None
         placed = self._snapshot.analyzer.placed(title)
         numbers = self._snapshot.find_terms([term for term, _ in placed]).tolist()
-        if match.kind == "prefix":
+        if leaf.either:
             return not {*leaf.terms.tolist()}.isdisjoint(numbers)
         there = {(number, at) for number, (_, at) in zip(numbers, placed, strict=True)}
         wanted = [*zip(leaf.terms.tolist(), leaf.offsets.tolist(), strict=True)]

@@ -185,6 +185,14 @@ class Analyzer:
             at += distinct.widths[token]
         return out
 
+    def of_text(self, text: str) -> Analyzer:
+        """Give the analyzer of a text by itself: that of its language, where it is certain."""
+        return self
+
+    def readings(self, text: str) -> list[list[tuple[str, int]]]:
+        """List the ways in which a text may be analysed: in each its terms with their positions."""
+        return [self.placed(text)]
+
     def exact(self, text: str) -> list[str]:
         """List the words of a text that are not terms as they are spelt: see `Resolved`."""
         chunks = cut([encode(text)], marks=True)

@@ -58,6 +58,20 @@ class MixedAnalyzer(Analyzer):
         own = self._own(text)
         return own.placed(text) if own else super().placed(text)
 
+    def of_text(self, text: str) -> Analyzer:
+        """Give the analyzer of a text by itself: that of its language, where it is certain."""
+        return self._own(text) or self
+
+    def readings(self, text: str) -> list[list[tuple[str, int]]]:
+        """List the ways in which a text may be analysed: in its language, or in each main one."""
+        own = self._own(text)
+        found: list[list[tuple[str, int]]] = []
+        for analyzer in (own,) if own else self._main:
+            placed = analyzer.placed(text)
+            if placed not in found:
+                found.append(placed)
+        return found
+
     def exact(self, text: str) -> list[str]:
         """List the words of a text that are not terms as they are spelt."""
         own = self._own(text)

@@ -23,6 +23,8 @@ from likewise.records import Match, match_all, match_any, match_none
 # A longer text was not typed as a query, and is plain words.
 MOST_WORDS = 29
 LARGEST_BOOST = 100.0
+# Parentheses within one another, more than anybody types.
+DEEPEST = 20
 _MARKED = re.compile(r'["“”+*^:()-]|\b(?:AND|OR|NOT)\b')
 _TOKEN = re.compile(r'\s*(?:(?P<quoted>[+-]?(?:\w+:)?["“”])|(?P<open>[+-]?\()|(?P<word>[^\s"“”]+))')
 _BOOST = re.compile(r"\^(\d+(?:\.\d+)?)")
@@ -107,15 +109,18 @@ def _tokens(text: str, fields: Collection[str]) -> Iterator[_Token]:
                 yield _Token("text", inside, sign, field, boost, quoted=True)
         elif opened := match["open"]:
             depth += 1
+            if depth > DEEPEST:
+                raise _Malformed(f"more than {DEEPEST} parentheses stand within one another")
             yield _Token("(", sign=opened[:-1])
         else:
-            word, closed = match["word"], 0
+            word, boost = match["word"], 1.0
             # A word may hold parentheses of its own: f(x).
-            while word.endswith(")") and word.count(")") > word.count("("):
-                word, closed = word[:-1], closed + 1
-            boost, after = 1.0, re.search(r"\)\^(\d+(?:\.\d+)?)$", word)
-            if after and word.count(")") > word.count("("):
-                word, boost, closed = word[: after.start()], _bounded(after[1]), 1
+            unmatched = max(word.count(")") - word.count("("), 0)
+            after = re.search(r"\)\^(\d+(?:\.\d+)?)$", word) if unmatched else None
+            if after:
+                word, boost = word[: after.start() + 1], _bounded(after[1])
+            closed = min(len(word) - len(word.rstrip(")")), unmatched)
+            word = word[: len(word) - closed]
             if word in _OPERATORS:
                 yield _Token(word)
             elif word:
