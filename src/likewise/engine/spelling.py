@@ -39,7 +39,7 @@ class Spelling(NamedTuple):
     def corrected(self, text: str, snapshot: Snapshot) -> str:
         """Give a text with what was meant in place of what was typed; "" where that is nothing."""
         pieces, at = [""], 0
-        for start, stop, _ in tokens_of(text, snapshot.analyzer):
+        for start, stop, _ in tokens_of(text, snapshot.analyzer.of_text(text)):
             if text[start:stop].casefold() in self.meant:
                 pieces += [text[at:start], self.meant[text[start:stop].casefold()]]
                 at = stop
@@ -60,7 +60,7 @@ def check_spelling(typed: TypedQuery, snapshot: Snapshot) -> Spelling:
             if not snapshot.frequencies(prefix_terms(snapshot, text))[0].any():
                 unknown.append(f"{text}*")
             continue
-        for start, stop, terms in tokens_of(text, snapshot.analyzer):
+        for start, stop, terms in tokens_of(text, snapshot.analyzer.of_text(text)):
             if len(terms) == 1:
                 words.setdefault(text[start:stop].casefold(), terms[0])
     doc_freqs = _doc_freqs(words.values(), snapshot)
