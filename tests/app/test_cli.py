@@ -63,7 +63,9 @@ def run(*arguments, **options):
 
 def test_index_reports_what_it_did(call):
     code, out, err = call("index", "papers.jsonl", "--to", "papers.lw")
-    assert (code, err) == (0, "fields: cites is a number, year a number\n")
+    assert code == 0
+    assert "language: English (100% of a sample of 3)\n" in err
+    assert "fields: cites is a number, year a number\n" in err
     assert out.startswith("papers.lw: 3 documents added\nnow 3 documents, ")
     code, out, _ = call("index", "papers.jsonl", "--to", "other.lw", "--json")
     assert json.loads(out) | {"bytes": 0, "tokens": 0, "terms": 0} == {
@@ -76,6 +78,8 @@ def test_index_reports_what_it_did(call):
         "terms": 0,
         "tokens": 0,
         "bytes": 0,
+        "language": "english",
+        "languages": {"english": 3},
     }
 
 

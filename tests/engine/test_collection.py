@@ -31,7 +31,7 @@ def test_answers_are_records_a_table_json_and_a_frame(papers):
     assert list(frame.columns) == ["rank", "doc_id", "score", "title", "year", "tags"]
     assert frame["doc_id"].tolist() == ["1", "4"]
     assert isinstance(answers[:1], lw.Answers)
-    assert str(papers.search("nothing like it")) == "no document matches"
+    assert str(papers.search("nothing like it").untold()) == "no document matches"
     assert list(papers.search("zzz").to_frame().columns) == ["rank", "doc_id", "score", "title"]
 
 
@@ -143,7 +143,7 @@ def test_an_overwrite_may_change_the_analysis(papers):
         [PAPER], to=papers.folder, overwrite=True, analysis=lw.Analysis(stemmer="none")
     )
     assert len(again.search("waves", method="bm25")) == 1
-    assert len(again.search("shocks", method="bm25")) == 0
+    assert len(again.search("shocks", method="bm25", syntax=False)) == 0
     assert again.info()["analysis"]["stemmer"] == "none"
 
 
@@ -163,7 +163,7 @@ def test_nothing_to_index_and_empty_sources(tmp_path):
         lw.index([PAPER], to=tmp_path / "other")
 
 
-@pytest.mark.parametrize("query", ["", "   ", "the of and", "¿¡…", "\x00", "\ud800", "a" * 100_000])
+@pytest.mark.parametrize("query", ["", "   ", "¿¡…", "\x00", "\ud800", "a" * 100_000])
 def test_queries_that_match_nothing_are_answered_with_nothing(papers, query):
     assert len(papers.search(query)) == 0
 

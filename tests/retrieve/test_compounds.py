@@ -92,6 +92,14 @@ def test_what_is_kept_is_what_was_found(german):
     assert again["haftpflichtversicher"] == 1.0
 
 
+def test_a_weight_goes_with_the_compounds(german):
+    collection = lw.open(german.folder)
+    [plain] = list(collection.search("Beiträge", expand="none"))
+    [weighed] = list(collection.search("Beiträge^2", expand="none"))
+    assert weighed.doc_id == plain.doc_id
+    assert weighed.score == pytest.approx(2 * plain.score)
+
+
 def test_a_word_with_a_weight_finds_its_compounds_as_well(german):
     terms, weighed = (
         terms_of(read_typed(Query("1", typed), german)[0], german)

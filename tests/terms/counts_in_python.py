@@ -89,5 +89,6 @@ def made_of(folder, documents, **options):
     full = [
         d if isinstance(d, Document) else Document(str(i), text=d) for i, d in enumerate(documents)
     ]
-    build(folder, full, analysis=Analysis(**options), resources=Resources(threads=1))
+    analysis = Analysis(**{"language": "english"} | options)
+    build(folder, full, analysis=analysis, resources=Resources(threads=1))
     return open_snapshot(folder)

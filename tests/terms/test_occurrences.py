@@ -212,3 +212,19 @@ def test_kernels_equal_what_they_say():
     shifts = np.where(nodes >= 100, 100, 300)
     assert np.array_equal(sentences, nodes + shifts)
     assert np.diff(out).tolist() == [sizes[r] for _, r in parts]
+
+
+def test_terms_of_a_mixed_collection_are_those_of_each_document_s_language(tmp_path):
+    texts = [
+        "Der Ausschuss wird neue Quellen der Energien in seiner Sitzung am Dienstag beraten.",
+        "Le comité examinera les énergies nouvelles lors de sa réunion de mardi prochain.",
+        "The committee will discuss new energies of the nation at its meeting on Tuesday.",
+    ]
+    c = made_of(tmp_path / "mixed.lw", texts, language="mixed")
+    assert len(c.languages) == 3
+    nodes = choose_nodes(c, ALL)
+    [found] = [*occurrences(c, nodes, 0)]
+    for i in range(3):
+        mine = found.nodes[found.bounds[i] : found.bounds[i + 1]]
+        recorded = c.term_counts(np.array([i])).terms
+        assert {*nodes.names(c, mine)} == {*c.terms(recorded)}

@@ -38,6 +38,8 @@ class Spelling(NamedTuple):
 
     def corrected(self, text: str, snapshot: Snapshot) -> str:
         """Give a text with what was meant in place of what was typed; "" where that is nothing."""
+        if not self.meant:
+            return ""
         pieces, at = [""], 0
         for start, stop, _ in tokens_of(text, snapshot.analyzer.of_text(text)):
             if text[start:stop].casefold() in self.meant:

@@ -56,16 +56,23 @@ class Trie(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class Matcher:
-    """Finds names in texts; `exact` keeps the case of letters."""
+    """Finds names in texts; `exact` keeps the case of letters.
+
+    `analyzer` is there where nodes are terms, and texts may be in several languages.
+    """
 
     units: StringTable
     trie: Trie
     resolve: Resolve
     exact: bool
+    analyzer: Analyzer | None = None
 
     def match(self, texts: list[bytes], known: Known | None = None) -> Mentions:
         """Find the mentions in texts; `known` remembers chunks from one call to the next."""
         chunks = cut(texts, keep_case=self.exact)
+        languages = self.analyzer.languages_of(texts) if self.analyzer else None
+        if self.analyzer is not None and languages is not None:
+            chunks = self.analyzer.marked(chunks, languages)
         places, starts, numbers = (known or Known(self)).look_up(chunks.distinct)
         return Mentions(
             *_match(
@@ -132,7 +139,7 @@ def match_terms(analyzer: Analyzer, pieces: Iterable[list[str]]) -> Matcher:
     names[of_nodes] = np.arange(len(of_nodes))
     every, nothing = np.arange(len(units), dtype=np.int32), np.empty(0, np.int32)
     trie = Trie(every, np.zeros(len(units) + 1, np.int64), nothing, nothing, names)
-    return Matcher(units, trie, analyzer.resolve, exact=False)
+    return Matcher(units, trie, analyzer.resolve, exact=False, analyzer=analyzer)
 
 
 def match_names(words: Sequence[Sequence[str]], resolve: Resolve, *, exact: bool) -> Matcher:
