@@ -1,12 +1,15 @@
 from __future__ import annotations
 
 import gzip
+import io
 import sys
 from pathlib import Path
 
 import pytest
 
 from likewise.errors import MissingExtra, SourceError
+from likewise.sources.columns import Origin
+from likewise.sources.files import _messages
 
 sys.path.insert(0, str(Path(__file__).parent.parent / "formats"))
 
@@ -47,6 +50,21 @@ def test_pdfs_that_cannot_be_read(write, read, data, kind, reason):
     bad = []
     assert read(path, on_bad=bad.append) == []
     assert len(bad) == 1
+
+
+def test_a_line_of_an_mbox_is_held_up_to_a_limit():
+    asked = []
+
+    class Watched(io.BytesIO):
+        def readline(self, size=-1):
+            asked.append(size)
+            return super().readline(size)
+
+    data = b"From a\nSubject: One\n\n" + b"x" * 500 + b"\n\nFrom b\nSubject: Two\n\ny\n"
+    raw = [*_messages(Watched(data), Origin("a.mbox", "a.mbox"), 100)]
+    assert {*asked} == {100}
+    assert [one.data[:6] for one in raw] == [b"From a", b"From b"]
+    assert 100 < len(raw[0].data) <= 200
 
 
 def test_a_package_that_is_missing_is_named_with_its_install_command(

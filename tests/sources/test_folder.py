@@ -201,6 +201,17 @@ def test_formats_are_mixed_and_come_in_order(tmp_path, write, read):
     ]
 
 
+def test_a_file_of_many_that_cannot_be_read_at_all_is_skipped(tmp_path, write, read):
+    write("folder/1.mbox", "no message")
+    write("folder/2.trec", "no document")
+    write("folder/3.txt", "words")
+    bad = []
+    assert [d.id for d in read(tmp_path / "folder", on_bad=bad.append)] == ["3.txt"]
+    assert [Path(error.place).name for error in bad] == ["1.mbox:1", "2.trec"]
+    with pytest.raises(SourceError, match=r"1\.mbox:1: not an mbox"):
+        read(tmp_path / "folder")
+
+
 def test_added_says_what_was_skipped(tmp_path, write, caplog):
     collection = lw.index([{"id": "1", "text": "wing"}], to=tmp_path / "c.lw", model=None)
     write("folder/a.txt", "words")

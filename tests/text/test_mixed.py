@@ -84,3 +84,17 @@ def test_a_text_is_read_in_its_language_or_in_each_of_the_main_ones():
     assert analyzer.readings("running") == [each[0], each[2]]
     assert each[0] == each[1] != each[2]
     assert alone("german").readings("running") == each[:1]
+
+
+def test_the_likeliest_language_counts_beside_the_main_ones():
+    some = ("english", "german", "french", "spanish", "italian", "russian")
+    analyzer = make_analyzer(Analysis(language="english", languages=some))
+    text = "источники энергии"
+    assert {*alone("russian").terms(text)} <= {*analyzer.terms(text)}
+    assert alone("russian").placed(text) in analyzer.readings(text)
+    assert len(analyzer.readings(text)) == 2
+    assert len(analyzer.of_text(text).placed(text)) == len(analyzer.placed(text)) == 4
+    # One that the collection does not have is not asked.
+    few = make_analyzer(Analysis(language="english", languages=some[:-1]))
+    assert few.readings(text) == [alone("english").placed(text)]
+    assert few.of_text("123") is few

@@ -41,7 +41,7 @@ class Spelling(NamedTuple):
         if not self.meant:
             return ""
         pieces, at = [""], 0
-        for start, stop, _ in tokens_of(text, snapshot.analyzer):
+        for start, stop, _ in tokens_of(text, snapshot.analyzer.of_text(text)):
             if text[start:stop].casefold() in self.meant:
                 pieces += [text[at:start], self.meant[text[start:stop].casefold()]]
                 at = stop
@@ -62,7 +62,7 @@ def check_spelling(typed: TypedQuery, snapshot: Snapshot) -> Spelling:
             if not snapshot.frequencies(prefix_terms(snapshot, text))[0].any():
                 unknown.append(f"{text}*")
             continue
-        for start, stop, terms in tokens_of(text, snapshot.analyzer):
+        for start, stop, terms in tokens_of(text, snapshot.analyzer.of_text(text)):
             if len(terms) == 1:
                 words.setdefault(text[start:stop].casefold(), terms[0])
     doc_freqs = _doc_freqs(words.values(), snapshot)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Callable, Iterable, Iterator
+from functools import partial
 from itertools import chain, groupby, pairwise
 from typing import Any, BinaryIO, NamedTuple
 
@@ -180,7 +181,9 @@ def _messages(stream: BinaryIO, origin: Origin, largest: int) -> Iterator[Raw]:
         place = Origin(f"{origin.name}:{start}", f"{origin.stem}:{start}")
         return Raw(place, "eml", b"".join(lines))
 
-    for number, (line, following) in enumerate(pairwise(chain(stream, (b"",))), 1):
+    # No line is held that is longer than a message may be.
+    pieces = iter(partial(stream.readline, largest), b"")
+    for number, (line, following) in enumerate(pairwise(chain(pieces, (b"",))), 1):
         if blank and line.startswith(_MESSAGE) and _HEADER.match(following):
             if lines:
                 yield message()

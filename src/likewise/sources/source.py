@@ -267,7 +267,15 @@ def _folder(path: str, format: str | None, how: _How) -> Source:
                 raise SourceError(error.place, advice, kind=error.kind)
             how.on_bad(error)
 
-        lenient = how._replace(on_bad=on_bad)
+        def read_many(origin: Origin, kind: str) -> Iterator[Document]:
+            try:
+                yield from _read_file(source, origin, kind, how._replace(on_bad=on_bad))
+            except SourceError as error:
+                if how.on_bad is _refuse:
+                    raise
+                # One file that cannot be read at all is one of many here.
+                on_bad(error)
+
         n_read = 0
         for document in read_folder(
             path,
@@ -276,7 +284,7 @@ def _folder(path: str, format: str | None, how: _How) -> Source:
             encoding=how.encoding,
             skipped=source.skipped,
             advance=source.advance,
-            read_many=lambda origin, kind: _read_file(source, origin, kind, lenient),
+            read_many=read_many,
         ):
             n_read += 1
             yield document

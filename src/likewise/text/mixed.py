@@ -26,14 +26,15 @@ MAIN_LANGUAGES = 4
 class MixedAnalyzer(Analyzer):
     """Turns each text into terms by the analysis of its own language, where that is certain.
 
-    Else, as most queries are too short to tell, by those of the main languages: the terms of all
-    of them.
+    Else, as most queries are too short to tell, by those of the main languages and the likeliest
+    one: the terms of all of them.
     """
 
     def __init__(self, analysis: Analysis) -> None:
         super().__init__(_of(analysis, analysis.language))
         self.mixed = analysis
         self._by_language: dict[str, Analyzer] = {}
+        self._with: dict[str, MixedAnalyzer] = {}
         self._main = tuple(map(self._analyzer, analysis.languages[:MAIN_LANGUAGES]))
 
     def languages_of(self, texts: Sequence[bytes]) -> list[str]:
@@ -59,14 +60,15 @@ class MixedAnalyzer(Analyzer):
         return own.placed(text) if own else super().placed(text)
 
     def of_text(self, text: str) -> Analyzer:
-        """Give the analyzer of a text by itself: that of its language, where it is certain."""
+        """Give the analyzer of a text by itself: that of its language, or of the likeliest ones."""
         return self._own(text) or self
 
     def readings(self, text: str) -> list[list[tuple[str, int]]]:
         """List the ways in which a text may be analysed: in its language, or in each main one."""
-        own = self._own(text)
+        if own := self._own(text):
+            return own.readings(text)
         found: list[list[tuple[str, int]]] = []
-        for analyzer in (own,) if own else self._main:
+        for analyzer in self._main:
             placed = analyzer.placed(text)
             if placed not in found:
                 found.append(placed)
@@ -91,11 +93,20 @@ class MixedAnalyzer(Analyzer):
         return out
 
     def _own(self, text: str) -> Analyzer | None:
-        """Give the analyzer of a text's language, where that is certain."""
-        found = detect([encode(text)])
-        if found.margins[0] < CERTAIN:
+        """Give the analyzer of a text's language, where that is certain.
+
+        Else one with the likeliest of the collection's languages, where that is no main one.
+        """
+        [likeliest], [margin] = detect([encode(text)])
+        if margin >= CERTAIN:
+            return self._analyzer(names()[int(likeliest)])
+        language, languages = names()[int(likeliest)], self.mixed.languages
+        if likeliest < 0 or language not in languages[MAIN_LANGUAGES:]:
             return None
-        return self._analyzer(names()[int(found.languages[0])])
+        if language not in self._with:
+            some = (language, *languages[: MAIN_LANGUAGES - 1])
+            self._with[language] = MixedAnalyzer(dataclasses.replace(self.mixed, languages=some))
+        return self._with[language]
 
     def _analyzer(self, language: str) -> Analyzer:
         if language not in self._by_language:
