@@ -49,3 +49,14 @@ def test_a_text_is_corrected_in_place(s):
     found = checked(s, "bondary layers")
     assert found.corrected("Bondary layers, bondary!", s) == "boundary layers, boundary!"
     assert found.corrected("layers", s) == ""
+
+
+def test_what_is_a_part_of_longer_terms_is_not_unknown(tmp_path):
+    texts = ["所得税的计算方法", "税务局", "天气很好"]
+    c = lw.index(texts, to=tmp_path / "c.lw", analysis=lw.Analysis(language="chinese"))
+    answers = c.search("税", explain=True)
+    assert {answer.doc_id for answer in answers} == {"0", "1"}
+    assert answers.told.unknown == ()
+    assert "(has 税)" in str(answers)
+    assert "(has 税) (has" not in str(answers)
+    assert c.search("狗").told.unknown == ("狗",)

@@ -153,7 +153,7 @@ class Pipeline:
             if len(left) < n_left:
                 texts.append(s.document(doc).text)
         words = readable_terms(s, missing, texts) | words if missing else words
-        for term in terms:
+        for term in dict.fromkeys(terms):
             if term not in typed and (part := part_of(term, typed, s)):
                 words[term] = f"{words.get(term, term)} (has {typed[part]})"
         return words

@@ -12,6 +12,7 @@ from likewise.collection.snapshot import Snapshot
 from likewise.collection.vocabulary import count_edits, terms_near
 from likewise.compiled import Ints
 from likewise.models.surface_forms import readable_terms
+from likewise.retrieve.compounds import with_compounds
 from likewise.retrieve.models import BM25
 from likewise.retrieve.words import retriever_of
 from likewise.stages.match import prefix_terms
@@ -65,6 +66,9 @@ def check_spelling(typed: TypedQuery, snapshot: Snapshot) -> Spelling:
     meant: dict[str, str] = {}
     for word, term in words.items():
         if doc_freqs[term] == 0:
+            if len(with_compounds({term: 1.0}, snapshot)) > 1:
+                # It is found as a part of longer terms.
+                continue
             unknown.append(word)
         if doc_freqs[term] <= RARE_DOCS:
             near = _nearest(term, doc_freqs[term], snapshot)
