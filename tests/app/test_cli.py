@@ -63,9 +63,8 @@ def run(*arguments, **options):
 
 def test_index_reports_what_it_did(call):
     code, out, err = call("index", "papers.jsonl", "--to", "papers.lw")
-    assert code == 0
-    assert "language: English (100% of a sample of 3)\n" in err
-    assert "fields: cites is a number, year a number\n" in err
+    language = "language: English (100% of a sample of 3)\n"
+    assert (code, err) == (0, f"{language}fields: cites is a number, year a number\n")
     assert out.startswith("papers.lw: 3 documents added\nnow 3 documents, ")
     code, out, _ = call("index", "papers.jsonl", "--to", "other.lw", "--json")
     assert json.loads(out) | {"bytes": 0, "tokens": 0, "terms": 0} == {
@@ -167,7 +166,10 @@ def test_plain_words_are_searched_for_without_operators(made):
 @pytest.mark.parametrize(
     ("typo", "told"),
     [
-        ("--explian", "unrecognized arguments: --explian"),
+        (
+            "--explian",
+            "likewise search: error: unrecognized arguments: --explian; did you mean --ex",
+        ),
         ("-explain", "did you mean --explain?"),
         ("-json", "did you mean --json?"),
         ("-k=x", "argument -k"),
@@ -180,11 +182,40 @@ def test_a_slip_in_an_option_is_told(made, capsys, typo, told):
     assert told in capsys.readouterr().err
 
 
+def test_an_interrupt_within_compiled_code_is_told_as_one(made, monkeypatch):
+    def interrupted(*_, **__):
+        try:
+            raise KeyboardInterrupt
+        except KeyboardInterrupt as error:
+            raise SystemError("returned a result with an exception set") from error
+
+    monkeypatch.setattr("likewise.engine.collection.Collection.search", interrupted)
+    code, out, err = made("search", "papers.lw", "wing")
+    assert (code, out) == (130, "")
+    assert err == "likewise: interrupted; nothing was changed by what was under way\n"
+
+
+def test_a_slip_in_a_command_is_told(capsys):
+    with pytest.raises(SystemExit) as done:
+        main(["serach", "papers.lw", "wing"])
+    assert done.value.code == 2
+    told = capsys.readouterr().err
+    assert "unknown command 'serach'" in told
+    assert "did you mean search?" in told
+
+
+def test_a_filter_that_nothing_meets_is_not_blamed_on_expansion(made):
+    assert made("search", "papers.lw", "wing", "--filter", "year>=3000")[1:] == (
+        "no document matches\n",
+        "",
+    )
+
+
 def test_what_was_not_understood_and_what_was_meant_are_told_beside_the_answer(made):
     code, out, err = made("search", "papers.lw", '"wing')
     assert (code, err) == (
         0,
-        "likewise: a quotation mark has no other: searched as plain words\n",
+        "likewise: a quotation mark is not closed: searched as plain words\n",
     )
     assert "Wing flutter" in out
     code, out, err = made("search", "papers.lw", "fluttter")
@@ -284,7 +315,7 @@ def test_bad_lines_stop_or_are_skipped_and_counted(call, here):
     assert not (here / "bad.lw").exists()
     code, out, err = call("index", "bad.jsonl", "--to", "bad.lw", "--skip-bad")
     assert code == 0
-    assert "1 documents added, 1 skipped" in out
+    assert "1 document added, 1 skipped" in out
     assert "skipped: bad.jsonl:2: " in err
     assert "likewise: skipped 1 not readable (bad.jsonl:2)\n" in err
 
@@ -293,7 +324,11 @@ def test_bad_lines_stop_or_are_skipped_and_counted(call, here):
     ("arguments", "message"),
     [
         (["search", "nowhere.lw", "x"], "nowhere.lw does not exist; make one with: likewise index"),
-        (["search", "papers.jsonl", "x"], "papers.jsonl is not a collection"),
+        (
+            ["search", "papers.jsonl", "x"],
+            "papers.jsonl is not a collection; make one with: likewise index papers.jsonl "
+            "--to papers.lw",
+        ),
         (["index", "nowhere.jsonl", "--to", "x.lw"], "there is no file or folder 'nowhere.jsonl'"),
         (["index", "papers.jsonl", "--to", "papers.jsonl"], "is a file"),
         (["index", "papers.jsonl", "--to", "x.lw", "--language", "klingon"], "unknown language"),

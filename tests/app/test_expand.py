@@ -86,7 +86,7 @@ def test_a_query_that_is_left_alone_says_so(call, papers):
 
 def test_one_word_says_how_it_was_perturbed(call):
     _, out, _ = call("search", "flutter", "--expand", "robust", "--explain")
-    assert "(one term has no perturbation: 'flutter' was joined with" in out
+    assert "(one word alone cannot be perturbed: " in out
     _, out, _ = call("search", "flutter", "--expand", "robust", "--json")
     assert "joined" in json.loads(out)["expansion"]["note"]
 

@@ -36,7 +36,9 @@ def call(tmp_path, monkeypatch, capsys):
 
 @pytest.fixture
 def made(call):
-    code, _, err = call("index", "patents.csv", "--to", "p.lw", "--model", "none")
+    code, _, err = call(
+        "index", "patents.csv", "--to", "p.lw", "--model", "none", "--language", "english"
+    )
     assert code == 0
     assert err == (
         "fields: Filing Date is a date (day/month/year), granted a date (month/day/year), open "

@@ -163,9 +163,11 @@ def _statistics(info):
     )
     # What was noted is called as it was then; switches that came later are off but for positions.
     called = {"drift": "ageing"}
+    info = {name: value for name, value in info.items() if name != "languages"}
     analysis = dict(info["analysis"])
     assert not analysis.pop("fold")
     analysis.pop("positions")
+    analysis.pop("languages")
     info = info | {"analysis": analysis, "fields": list(info["fields"])}
     return {called.get(name, name): value for name, value in info.items() if name not in laid_out}
 
@@ -250,8 +252,10 @@ def _parts(parts):
 
 
 def _search(c, query, kernels):
-    found = {"default": _ranked(c.search(query))}
-    found["default, explained"] = _explained(c.search(query, explain=True))
+    # What was the default search when these answers were noted.
+    default = "bm25 >> robust >> bm25" + (" >> klsa" if kernels else "")
+    found = {"default": _ranked(c.search(query, method=default))}
+    found["default, explained"] = _explained(c.search(query, method=default, explain=True))
     for method in METHODS:
         found[method] = _ranked(c.search(query, method=method))
     for kernel in kernels:

@@ -132,7 +132,7 @@ def test_ids_repeated_anywhere_across_cuts(folder, monkeypatch, seed):
 def test_a_duplicate_in_a_sealed_segment_names_its_place(folder, monkeypatch):
     cut_after(monkeypatch, n_docs=9)
     documents = [Document(f"d{i}", place=f"f:{i}") for i in range(20)]
-    with pytest.raises(DuplicateId, match="g:9: id 'd1' was already given by f:1 "):
+    with pytest.raises(DuplicateId, match="g:9: id 'd1' was already given by f:1;"):
         build(folder, [*documents, Document("d1", place="g:9")])
     assert not folder.exists()
 

@@ -204,8 +204,8 @@ def test_two_builds_of_one_new_folder(folder, monkeypatch):
     """The second, which has also found nothing there, must not remove the first."""
     real = create
 
-    def overtaken(folder, analysis, lineage):
-        real(folder, analysis, lineage=lineage)
+    def overtaken(folder, lineage):
+        real(folder, lineage=lineage)
         with Writer(folder) as writer:
             writer.add([A])
 
@@ -219,14 +219,14 @@ def test_a_build_removes_only_what_it_has_made(folder, monkeypatch):
     """The second, which has found nothing there, comes before the first has added anything."""
     real = create
 
-    def overtaken(folder, analysis, lineage):
-        real(folder, Analysis(stemmer="none"))
-        real(folder, analysis, lineage=lineage)
+    def overtaken(folder, lineage):
+        real(folder, Analysis(language="english", stemmer="none"))
+        real(folder, lineage=lineage)
 
     monkeypatch.setattr("likewise.collection.creating.create", overtaken)
     with pytest.raises(UsageError, match="is a collection already"):
         build(folder, [B])
-    assert open_snapshot(folder).analysis == Analysis(stemmer="none")
+    assert open_snapshot(folder).analysis == Analysis(language="english", stemmer="none")
     monkeypatch.undo()
     build(folder, [A])
     assert state(open_snapshot(folder)) == expected([A])
@@ -243,7 +243,7 @@ def test_duplicates_name_both_places(folder):
     with Writer(folder) as writer:
         writer.add([Document("y")])
         for first, documents in cases.items():
-            with pytest.raises(DuplicateId, match=f"g:2: id .* already given by {first} "):
+            with pytest.raises(DuplicateId, match=f"g:2: id .* already given by {first};"):
                 writer.add(documents)
     assert open_snapshot(folder).n_docs == 2
 
@@ -251,7 +251,7 @@ def test_duplicates_name_both_places(folder):
 @pytest.mark.usefixtures("small_blocks")
 def test_a_duplicate_of_an_earlier_batch_names_its_place(folder):
     documents = [Document(f"d{i}", place=f"f:{i}") for i in range(10)]
-    with pytest.raises(DuplicateId, match="g:9: id 'd1' was already given by f:1 "):
+    with pytest.raises(DuplicateId, match="g:9: id 'd1' was already given by f:1;"):
         build(folder, [*documents, Document("d1", place="g:9")])
 
 

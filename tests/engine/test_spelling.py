@@ -62,3 +62,14 @@ def test_a_word_that_documents_have_otherwise_is_not_named(tmp_path):
     c = lw.index([{"id": "1", "text": "今天的水很冷"}], to=tmp_path / "zh.lw", analysis=zh)
     assert checked(c.snapshot, "水").unknown == ()
     assert checked(c.snapshot, "火").unknown == ("火",)
+
+
+def test_what_is_a_part_of_longer_terms_is_not_unknown(tmp_path):
+    texts = ["所得税的计算方法", "税务局", "天气很好"]
+    c = lw.index(texts, to=tmp_path / "c.lw", analysis=lw.Analysis(language="chinese"))
+    answers = c.search("税", explain=True)
+    assert {answer.doc_id for answer in answers} == {"0", "1"}
+    assert answers.told.unknown == ()
+    assert "(has 税)" in str(answers)
+    assert "(has 税) (has" not in str(answers)
+    assert c.search("狗").told.unknown == ("狗",)

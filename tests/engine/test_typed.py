@@ -125,7 +125,7 @@ def test_words_without_any_near_are_named(c):
 def test_what_is_malformed_is_said(c):
     answers = c.search('"black holes')
     assert ids(answers)[0] == "hole"
-    assert answers.told.notes == ("a quotation mark has no other: searched as plain words",)
+    assert answers.told.notes == ("a quotation mark is not closed: searched as plain words",)
     assert answers.to_json()["notes"] == [*answers.told.notes]
 
 

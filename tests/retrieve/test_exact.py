@@ -64,3 +64,13 @@ def test_few_are_the_first_of_many(c):
 def test_words_that_are_terms_find_nothing_by_it(c):
     [result] = c.pipeline("exact")(Query("1", "songs"))
     assert not len(result.ranking.docs)
+
+
+def test_words_are_explained_as_they_are_spelt(c):
+    for query, words in (("the who", {"the", "who"}), ("c++", {"c", "c++"})):
+        answers = c.search(query, k=1, explain=True)
+        parts = answers[0].explanation.parts
+        assert {part.name for part in parts if part.kind == "spelling"} == words
+        assert sum(part.score for part in parts) == pytest.approx(answers[0].score)
+        shown = str(answers).split("= ")[1]
+        assert all(f"{word} 0." in shown or f"{word} 1." in shown for word in words)

@@ -189,3 +189,15 @@ def test_an_encoding_that_is_named(write):
     assert document.text == "Крыло"
     with pytest.raises(SourceError, match=r"a.csv: not valid utf-16"):
         list(open_source(path, encoding="utf-16"))
+
+
+@pytest.mark.parametrize("named", [{"text": "body"}, {"text": ("text", "body")}, {"title": "body"}])
+def test_a_title_or_text_that_is_named_has_to_be_there(write, named):
+    path = write("a.csv", "id,title,text\n1,x,y\n")
+    with pytest.raises(
+        SourceError, match=r"a.csv:1: there is no column 'body' among 'id', 'title'"
+    ):
+        list(open_source(path, columns=Columns().choose(**named)))
+    with pytest.raises(SourceError, match=r"there is no column 'title' among 'id', 'text'"):
+        list(open_source(write("b.csv", "id,text\n1,x"), columns=Columns().choose(title="title")))
+    assert list(open_source(write("c.csv", ""), columns=Columns().choose(**named))) == []

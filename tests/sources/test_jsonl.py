@@ -51,9 +51,9 @@ def test_a_byte_order_mark_is_fine(write, read):
         (b'{"id": 1, "text": "\xff"}', "not valid UTF-8: byte 0xff at column 20"),
         (b'{"id": 1, "text": "\\ud800"}', "not valid JSON"),
         (b'{"id": 1,', "not valid JSON: .* at column 10"),
-        (b'[{"id": 1}]', r"not JSON Lines: .* found an array; --format json"),
-        (b"[", r"not JSON Lines: a JSON array begins here; --format json"),
-        (b"{", r"an object begins here and goes on .* --format json"),
+        (b'[{"id": 1}]', r"not JSON Lines: .* found an array; the format json"),
+        (b"[", r"not JSON Lines: a JSON array begins here; the format json"),
+        (b"{", r"an object begins here and goes on .* the format json"),
         (b"3", "expected one object a line, found a number"),
         (b"true", "found a boolean"),
         (b"null", "found null"),
@@ -74,7 +74,7 @@ def test_bad_lines(write, read, line, reason):
 
 def test_a_pretty_printed_array_is_refused_by_name_of_the_format_that_reads_it(write, read):
     path = write("a.jsonl", json.dumps([{"id": 1, "text": "x"}], indent=1))
-    with pytest.raises(SourceError, match=r"a.jsonl:1: this is not JSON Lines: .*--format json"):
+    with pytest.raises(SourceError, match=r"a.jsonl:1: this is not JSON Lines: .*the format json"):
         read(path)
     assert read(path, format="json")[0].text == "x"
 

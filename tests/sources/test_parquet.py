@@ -159,3 +159,10 @@ def test_without_pyarrow_the_message_is_the_install_command(write, read, monkeyp
     monkeypatch.setitem(sys.modules, "pyarrow", None)
     with pytest.raises(MissingExtra, match=r"pip install 'likewise\[parquet\]'"):
         read(path)
+
+
+def test_a_text_that_is_named_has_to_be_there_also_nested(write, read):
+    path = write("a.parquet", packed({"id": ["1"], "title": ["x"], "a": [{"body": "y"}]}))
+    assert read(path, text="a.body")[0].text == "y"
+    with pytest.raises(SourceError, match=r"there is no column 'body' among 'id', 'title', 'a'; "):
+        read(path, text="body")

@@ -41,7 +41,14 @@ def test_sheets_without_the_columns_are_left_out_and_named(write, read, caplog):
     path = write("a.xlsx", xlsx({"Notes": [inline("A1", "remark")], "Data": rows}))
     assert [d.id for d in read(path)] == ["1"]
     assert "without a column 'text' or 'title', left out: 'Notes'" in caplog.text
-    with pytest.raises(SourceError, match=r"no sheet has a column 'body' .*'Notes' has 'remark'; "):
+    with pytest.raises(SourceError, match=r"no sheet has a column 'body': 'Notes' has 'remark'; "):
+        read(path, text="body")
+    titles = [inline("A1", "id") + inline("B1", "title"), inline("A2", "1") + inline("B2", "x")]
+    path = write("b.xlsx", xlsx({"Data": titles}))
+    assert [d.title for d in read(path)] == ["x"]
+    with pytest.raises(
+        SourceError, match=r"no sheet has a column 'body': 'Data' has 'id', 'title'"
+    ):
         read(path, text="body")
 
 

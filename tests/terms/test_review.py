@@ -237,7 +237,7 @@ def test_fewer_terms_than_none_are_refused(collection):
     with pytest.raises(UsageError, match="k must be 0 or more, not -1"):
         collection.terms.near("apple", -1)
     for options in ({"k": -1}, {"voters": -5}):
-        with pytest.raises(UsageError, match="k and voters must be 0 or more"):
+        with pytest.raises(UsageError, match="must be 0 or more"):
             collection.terms.predict("apple", **options)
 
 

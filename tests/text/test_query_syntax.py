@@ -96,11 +96,11 @@ def test_what_has_no_operators_is_searched_for_as_it_stands(typed):
 @pytest.mark.parametrize(
     ("typed", "text", "why"),
     [
-        ('"black holes', '"black holes', "a quotation mark has no other"),
+        ('"black holes', '"black holes', "a quotation mark is not closed"),
         ('5" disk', '5" disk', "a quotation mark stands within a word"),
         ('"a"b c', '"a"b c', "a quotation mark stands within a word"),
-        ("(black holes", "(black holes", "a parenthesis has no other"),
-        ("black holes)", "black holes)", "a parenthesis has no other"),
+        ("(black holes", "(black holes", "a parenthesis is not closed"),
+        ("black holes)", "black holes)", "a parenthesis was not opened"),
         ("nile AND", "nile", "AND stands without what it joins"),
         ("OR nile", "nile", "OR stands without what it joins"),
         ("nile AND OR egypt", "nile egypt", "AND stands without what it joins"),

@@ -12,7 +12,7 @@ from contextlib import contextmanager
 from importlib import import_module
 from typing import TextIO
 
-from likewise import __version__, registry
+from likewise import __version__, notation, registry
 from likewise.app.options import Commands, Parser
 from likewise.errors import LikewiseError, UsageError
 
@@ -31,6 +31,8 @@ a table takes --json. Exit codes: 0 done, 1 failed, 2 not understood, 130 interr
 `likewise COMMAND --help` is the manual of a command.
 """
 
+_INTERRUPTED = "interrupted; nothing was changed by what was under way"
+
 
 def parser(command: str = "") -> argparse.ArgumentParser:
     """Make the parser of a command; without one, what tells of all of them."""
@@ -46,8 +48,9 @@ def parser(command: str = "") -> argparse.ArgumentParser:
         return top
     for name, (_, summary) in registry.COMMANDS.items():
         commands.add_parser(name, help=summary)
-    for name in registry.commands_added() if typed else ():
-        commands.add_parser(name)
+    if typed:
+        known = [*registry.COMMANDS, *registry.commands_added()]
+        top.error(notation.unknown("command", command, known))
     return top
 
 
@@ -104,8 +107,12 @@ def _run(options: argparse.Namespace) -> int:
         _silence()
         return 0
     except KeyboardInterrupt as error:
-        told = str(error) or "interrupted; nothing was changed by what was under way"
-        return _fail(told, 130)
+        return _fail(str(error) or _INTERRUPTED, 130)
+    except SystemError as error:
+        # As Python has it where compiled code was interrupted.
+        if not _is_interrupt(error):
+            raise
+        return _fail(_INTERRUPTED, 130)
     except OSError as error:
         reason = os.strerror(error.errno) if error.errno else str(error)
         _silence()
@@ -113,6 +120,13 @@ def _run(options: argparse.Namespace) -> int:
     except MemoryError:
         return _fail("out of memory; give less with --memory, or fewer --threads", 1)
     return 0
+
+
+def _is_interrupt(error: BaseException | None) -> bool:
+    """Tell whether an error was caused by an interrupt, at any remove."""
+    while error is not None and not isinstance(error, KeyboardInterrupt):
+        error = error.__cause__ or error.__context__
+    return error is not None
 
 
 @contextmanager

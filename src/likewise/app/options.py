@@ -6,6 +6,7 @@ import argparse
 import re
 import sys
 from collections.abc import Callable, Sequence
+from difflib import get_close_matches
 from typing import TYPE_CHECKING, Any
 
 from likewise import registry
@@ -31,14 +32,26 @@ class Parser(argparse.ArgumentParser):
     def parse_known_args(self, args: Any = None, namespace: Any = None) -> Any:
         """Parse what is known; give the rest as well."""
         if not self.words:
-            return super().parse_known_args(args, namespace)
+            found, rest = super().parse_known_args(args, namespace)
+            self._refuse(rest)
+            return found, rest
         given = [*(sys.argv[1:] if args is None else args)]
         n = given.index("--") if "--" in given else len(given)
         # What begins with a space is no option, and a word of a query with one is the same word.
         given[:n] = [f" {one}" if self._is_word(one) else one for one in given[:n]]
         found, rest = super().parse_known_args(given, namespace)
         getattr(found, self.words, []).extend(one for one in rest if not one.startswith("-"))
-        return found, [one for one in rest if one.startswith("-")]
+        rest = [one for one in rest if one.startswith("-")]
+        self._refuse(rest)
+        return found, rest
+
+    def _refuse(self, rest: Sequence[str]) -> None:
+        """Tell what is no option here, rather than in the parser of all commands."""
+        if rest:
+            typed = next((one for one in rest if one.startswith("--")), rest[0]).partition("=")[0]
+            close = get_close_matches(typed, [*self._option_string_actions])
+            meant = f"; did you mean {' or '.join(close)}?" if close else ""
+            self.error(f"unrecognized arguments: {' '.join(rest)}{meant}")
 
     def _is_word(self, text: str) -> bool:
         if not re.match(r"-[^-]", text):

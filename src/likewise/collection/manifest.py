@@ -7,6 +7,7 @@ manifest names does not belong to the collection.
 from __future__ import annotations
 
 import os
+import shlex
 import zlib
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, fields
@@ -130,6 +131,18 @@ class Pointer(NamedTuple):
     crc: int
 
 
+def _make_one(folder: Path) -> Remedy:
+    """Say how to make a collection there, or of what is there and looks like a source."""
+    source, to = "SOURCE", str(folder)
+    if folder.exists() and folder.name and folder.suffix != ".lw":
+        source, to = to, f"{folder.with_suffix('') if folder.is_file() else folder}.lw"
+    python = "source" if source == "SOURCE" else repr(source)
+    return Remedy(
+        f"make one with likewise.index({python}, to={to!r})",
+        f"make one with: likewise index {shlex.quote(source)} --to {shlex.quote(to)}",
+    )
+
+
 def read_pointer(folder: Path) -> Pointer:
     """Read which generation of a collection is the newest."""
     path = folder / POINTER
@@ -137,13 +150,7 @@ def read_pointer(folder: Path) -> Pointer:
         data = path.read_bytes()
     except (FileNotFoundError, NotADirectoryError):
         what = "is not a collection" if folder.exists() else "does not exist"
-        raise NotACollection(
-            f"{folder} {what}",
-            remedy=Remedy(
-                f"make one with likewise.index(source, to={str(folder)!r})",
-                f"make one with: likewise index SOURCE --to {folder}",
-            ),
-        ) from None
+        raise NotACollection(f"{folder} {what}", remedy=_make_one(folder)) from None
     except OSError as error:
         raise NotACollection(f"{path}: cannot be read ({os.strerror(error.errno or 0)})") from None
     try:

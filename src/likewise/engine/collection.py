@@ -37,6 +37,7 @@ from likewise.errors import CollectionError, UsageError, WrongType
 from likewise.evaluate.trec import Qrels, Run
 from likewise.records import Document, Query
 from likewise.retrieve.models import BM25
+from likewise.show.text import counted
 from likewise.sources import Columns, OnBad, Place, documents_of
 
 if TYPE_CHECKING:
@@ -105,7 +106,7 @@ class Collection:
         return s.document(s.find_doc(doc_id))
 
     def __repr__(self) -> str:
-        said = "closed" if self._state.closed else f"{len(self):,} documents"
+        said = "closed" if self._state.closed else counted(len(self), "document")
         return f"<Collection {str(self.folder)!r}: {said}>"
 
     @of_one_state

@@ -281,9 +281,10 @@ def _join_feedback(job: _Job, search: WordSearch, docs: int) -> None:
     job.given = np.full(len(job.terms), job.given[0])
     job.weights = np.hstack([np.ones((len(added), 1)), np.eye(len(added))])
     job.note = (
-        f"one term has no perturbation: {term!r} was joined with {', '.join(added)}, one at a time"
+        f"one word alone cannot be perturbed: {len(added)} words of its first documents were "
+        "joined with it, one at a time"
         if added
-        else f"one term has no perturbation, and its documents have no other than {term!r}"
+        else "one word alone cannot be perturbed, and its documents have no other"
     )
 
 

@@ -79,7 +79,7 @@ def undecodable(error: UnicodeError, encoding: str) -> str:
     where = ""
     if isinstance(error, UnicodeDecodeError) and error.start < len(error.object):
         where = f": byte {error.object[error.start]:#04x} at {error.start}"
-    return f"not valid {shown}{where}; name its encoding with --encoding"
+    return f"not valid {shown}{where}; name its encoding"
 
 
 def is_text(head: bytes) -> bool:

@@ -30,6 +30,7 @@ from likewise.formats.frames import FrameError, LateError, receive, send
 from likewise.formats.parsed import CRASH, MEMORY, STATUSES, TIME, TOO_LARGE, Refused
 
 _Task = TypeVar("_Task")
+_CLOSED = "the reading of files was closed"
 
 
 @dataclass(frozen=True)
@@ -119,6 +120,9 @@ class Pool:
             executor.shutdown(cancel_futures=True)
 
     def _take(self) -> _Child:
+        if self._closed:
+            # What is free has been ended as well.
+            raise PoolError(_CLOSED)
         try:
             return self._free.get_nowait()
         except queue.Empty:
@@ -130,7 +134,7 @@ class Pool:
             self._children.add(child)
         if closed:
             child.end()
-            raise PoolError("the reading of files was closed")
+            raise PoolError(_CLOSED)
         child.greet()
         return child
 

@@ -19,7 +19,7 @@ from likewise.collection.build import content
 from likewise.collection.snapshot import Snapshot
 from likewise.collection.words import EXACT
 from likewise.compiled import Doubles, Ints
-from likewise.records import Query, Ranking
+from likewise.records import Explanation, Query, Ranking
 from likewise.retrieve.models import BM25
 from likewise.retrieve.proximity import EXACT_NAME, WithGain, lift
 from likewise.retrieve.words import WordScorer, retriever_of
@@ -63,7 +63,7 @@ class ExactWords(Stage):
         if not len(ranking.docs):
             return Result(query)
         gain = InOrder(query.text, ranking.cut(CANDIDATES), context.snapshot)
-        scorer = WithGain(WordScorer(retriever, terms), gain)
+        scorer = WithGain(AsSpelt(retriever, terms), gain)
         return Result(query, lift(ranking, gain, CANDIDATES).cut(context.k), scorer)
 
 
@@ -72,6 +72,17 @@ def exact_words(query: Query, snapshot: Snapshot) -> Mapping[str, float]:
     if query.like or not snapshot.has_field(EXACT):
         return {}
     return dict(Counter(snapshot.analyzer.exact(query.text)))
+
+
+class AsSpelt(WordScorer):
+    """Scores documents by words as they are spelt, of which no other forms are shown."""
+
+    def explain(self, docs: Ints) -> list[Explanation]:
+        """Split scores by these words."""
+        return [
+            told._replace(parts=tuple(one._replace(kind="spelling") for one in told.parts))
+            for told in super().explain(docs)
+        ]
 
 
 class InOrder:

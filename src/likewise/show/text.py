@@ -14,6 +14,11 @@ def columns() -> int:
     return shutil.get_terminal_size((100, 24)).columns
 
 
+def counted(n: int, what: str) -> str:
+    """Write how many of something there are: 1 document, 2,000 documents."""
+    return f"{n:,} {what}{'s' * (n != 1)}"
+
+
 def harmless(text: str) -> str:
     """Replace what a terminal or a page would act on, not show; line ends become newlines."""
     if text.isprintable():

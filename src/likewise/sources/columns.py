@@ -15,10 +15,12 @@ MakeDocument = Callable[[dict[str, Any], int], Document]
 OnBad = Callable[[SourceError], None]
 MARKUP = ("auto", "strip", "keep")
 _PLAIN = frozenset((str, int, float, bool))
+ENCODING = Remedy("name its encoding with encoding=", "name its encoding with --encoding")
 NO_ID = Remedy(
     "name another column with id=, or take places as ids with columns=Columns(auto_id=True)",
     "name another column with --id, or take places as ids with --auto-id",
 )
+_NO_COLUMN = Remedy("name another with title= or text=", "name another with --title or --text")
 _NO_TEXT = Remedy("name another column with text=", "name another column with --text")
 
 
@@ -68,6 +70,11 @@ class Columns:
         columns = {"id": (made.id,), "title": (made.title,), "text": made.text}
         named = (name for key in chosen for name in columns[key])
         return replace(made, named=self.named.union(named))
+
+    @property
+    def chosen(self) -> frozenset[str]:
+        """The columns that are not the usual ones, or were named though they are."""
+        return (self.named | (self.used - Columns().used)) - {""}
 
     @property
     def used(self) -> frozenset[str]:
@@ -171,6 +178,19 @@ def as_text(value: Any, column: str, place: str) -> str:
 
 def _is_unnamed(value: object) -> bool:
     return value is None or (isinstance(value, str | tuple | list) and not value)
+
+
+def check_header(names: list[str], columns: Columns, place: str) -> None:
+    """Refuse a table in which two columns have one name, or a title or text that was named is not.
+
+    Without an id a row says so itself, or has an automatic one.
+    """
+    check_names(names, place)
+    for name in (columns.title, *columns.text):
+        # A dotted name may reach into a nested column.
+        if name in columns.chosen and not {name, name.partition(".")[0]}.intersection(names):
+            reason = f"there is no column {name!r} among {_listed(dict.fromkeys(names))}"
+            raise SourceError(place, reason, remedy=_NO_COLUMN)
 
 
 def check_names(names: list[str], place: str) -> None:

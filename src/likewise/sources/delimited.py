@@ -10,7 +10,7 @@ from typing import BinaryIO
 
 from likewise.errors import SourceError
 from likewise.records import Document
-from likewise.sources.columns import Columns, OnBad, Origin, check_names, document_maker
+from likewise.sources.columns import ENCODING, Columns, OnBad, Origin, check_header, document_maker
 from likewise.sources.fields import as_number
 
 # Room for any document, yet an unclosed quote cannot swallow a file larger than memory.
@@ -62,6 +62,8 @@ def _sniffed(stream: BinaryIO, columns: Columns, *, usual: str) -> str:
 
 def _read(rows: _Rows, origin: Origin, columns: Columns, on_bad: OnBad) -> Iterator[Document]:
     header = rows.header()
+    if header:
+        check_header(header, columns, rows.place)
     used = columns.used
     make = document_maker(columns, origin, parsed=True)
     while True:
@@ -108,9 +110,7 @@ class _Rows:
         row = self.next()
         while row == []:
             row = self.next()
-        header = [name.strip() or f"column_{i}" for i, name in enumerate(row or (), 1)]
-        check_names(header, self.place)
-        return header
+        return [name.strip() or f"column_{i}" for i, name in enumerate(row or (), 1)]
 
     def next(self) -> list[str] | None:
         """The cells of the next row, none for a blank line, None at the end."""
@@ -122,7 +122,7 @@ class _Rows:
             advice = "quote cells that hold quotes or line ends, and double the quotes inside"
             raise SourceError(self.place, f"not a valid row: {error}; {advice}") from None
         if self._damaged:
-            raise SourceError(self.place, "not valid UTF-8; name its encoding with --encoding")
+            raise SourceError(self.place, "not valid UTF-8", remedy=ENCODING)
         return row
 
     def _lines(self) -> Iterator[str]:

@@ -88,7 +88,7 @@ def choose_columns(frame: Frame, columns: Columns) -> Columns:
     it is the only column of text beside id and title; of several none is guessed.
     """
     usual = Columns()
-    chosen = sorted((columns.named | (columns.used - usual.used)) - {""})
+    chosen = sorted(columns.chosen)
     if frame.column:
         _check_column(frame, chosen)
         return usual

@@ -14,7 +14,7 @@ import orjson
 
 from likewise.errors import SourceError
 from likewise.records import Document
-from likewise.sources.columns import Columns, OnBad, Origin, document_maker
+from likewise.sources.columns import ENCODING, Columns, OnBad, Origin, document_maker
 from likewise.sources.jsonl import read_jsonl
 
 _CHUNK = 1 << 18
@@ -190,6 +190,5 @@ class _Values:
         try:
             self._text += self._decode(data, self._ended)
         except UnicodeDecodeError:
-            reason = "not valid UTF-8; name its encoding with --encoding"
-            raise SourceError(self._name, reason) from None
+            raise SourceError(self._name, "not valid UTF-8", remedy=ENCODING) from None
         return True

@@ -40,7 +40,7 @@ def read_jsonl(
 
 def _not_an_object(value: Any) -> str:
     found = _NAMES.get(type(value), "a boolean")
-    advice = "; --format json reads arrays" if isinstance(value, list) else ""
+    advice = "; the format json reads arrays" if isinstance(value, list) else ""
     return f"this is not JSON Lines: expected one object a line, found {found}{advice}"
 
 
@@ -50,10 +50,10 @@ def _not_json(line: bytes, error: orjson.JSONDecodeError) -> str:
     except UnicodeDecodeError as wrong:
         return f"not valid UTF-8: byte {line[wrong.start]:#04x} at column {wrong.start + 1}"
     if text.lstrip().startswith("["):
-        return "this is not JSON Lines: a JSON array begins here; --format json reads it"
+        return "this is not JSON Lines: a JSON array begins here; the format json reads it"
     if text.strip() == "{":
         return (
             "this is not JSON Lines: an object begins here and goes on in the next line; "
-            "--format json reads it"
+            "the format json reads it"
         )
     return f"not valid JSON: {error.msg} at column {min(error.pos, len(text)) + 1}"

@@ -10,7 +10,7 @@ from typing import Any, BinaryIO
 
 from likewise.errors import MissingExtra, SourceError
 from likewise.records import Document
-from likewise.sources.columns import Columns, OnBad, Origin, check_names, document_maker
+from likewise.sources.columns import Columns, OnBad, Origin, check_header, document_maker
 
 _BATCH = 256
 _MAGIC = b"PAR1"
@@ -70,7 +70,7 @@ def read_parquet_file(
         raise SourceError(
             origin.name, f"not a readable Parquet file: {_first_line(error)}"
         ) from None
-    check_names(names, origin.name)
+    check_header(names, columns, origin.name)
     number = 0
     while True:
         try:

@@ -250,7 +250,7 @@ def _folder(path: str, format: str | None, how: _How) -> Source:
     if is_collection(path):
         raise UsageError(
             f"{path!r} is a likewise collection, not a folder of documents: "
-            "name where its documents came from, or use likewise copy"
+            "name where its documents came from, or copy the collection"
         )
     skipped = Skipped()
     entries = list_files(path, format=format, skipped=skipped)
@@ -263,8 +263,8 @@ def _folder(path: str, format: str | None, how: _How) -> Source:
         def on_bad(error: SourceError) -> None:
             failed.add_error(error)
             if how.on_bad is _refuse:
-                advice = f"{error.reason}; --skip-bad leaves such files out"
-                raise SourceError(error.place, advice, kind=error.kind)
+                remedy = Remedy("on_bad= leaves such files out", "--skip-bad leaves such files out")
+                raise SourceError(error.place, error.reason, remedy=remedy, kind=error.kind)
             how.on_bad(error)
 
         def read_many(origin: Origin, kind: str) -> Iterator[Document]:

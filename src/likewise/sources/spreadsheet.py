@@ -6,7 +6,7 @@ import logging
 from collections.abc import Iterator
 from typing import Any, BinaryIO
 
-from likewise.errors import SourceError
+from likewise.errors import Remedy, SourceError
 from likewise.formats.parsed import TOO_LARGE, Refused
 from likewise.formats.pool import Pool
 from likewise.records import Document
@@ -54,14 +54,21 @@ def read_xlsx(
                 on_bad(error)
                 continue
             yield document
-        wanted = " or ".join(map(repr, dict.fromkeys((*columns.text, columns.title))))
+        wanted = " or ".join(map(repr, _wanted(columns)))
         if left_out and not n_used:
             shown = "; ".join(f"{one.name!r} has {one.listed}" for one in left_out[:5])
-            reason = f"no sheet has a column {wanted}: {shown}; name one with --text"
-            raise SourceError(origin.name, reason)
+            reason = f"no sheet has a column {wanted}: {shown}"
+            remedy = Remedy("name one with text=", "name one with --text")
+            raise SourceError(origin.name, reason, remedy=remedy)
         if left_out:
             names = ", ".join(repr(one.name) for one in left_out)
             _log.warning("%s: without a column %s, left out: %s", origin.name, wanted, names)
+
+
+def _wanted(columns: Columns) -> list[str]:
+    """Give the columns of which a sheet needs one: a title alone, unless the text was named."""
+    named = not columns.chosen.isdisjoint(columns.text)
+    return [*dict.fromkeys(columns.text if named else (*columns.text, columns.title))]
 
 
 def _rows(pool: Pool, data: bytes, origin: Origin) -> Iterator[Any]:
@@ -82,8 +89,8 @@ class _Sheet:
         self._header = {column: str(value).strip() for column, value in cells}
         self._header = {column: name for column, name in self._header.items() if name}
         place = f"{origin.name}:{name}"
-        wanted = {columns.title, *columns.text}
-        self.is_used = not wanted.isdisjoint(self._header.values())
+        wanted = _wanted(columns)
+        self.is_used = not set(wanted).isdisjoint(self._header.values())
         if self.is_used:
             check_names([*self._header.values()], place)
         self._make: MakeDocument = document_maker(columns, Origin(place, f"{origin.stem}:{name}"))

@@ -97,7 +97,7 @@ def _tokens(text: str, fields: Collection[str]) -> Iterator[_Token]:
             sign, field = _before(quoted[:-1])
             stop = next((i for i in range(at, len(text)) if text[i] in '"“”'), -1)
             if stop < 0:
-                raise _Malformed("a quotation mark has no other")
+                raise _Malformed("a quotation mark is not closed")
             if field and field not in fields:
                 yield _Token("text", field, sign)
                 sign, field = "", ""
@@ -129,11 +129,11 @@ def _tokens(text: str, fields: Collection[str]) -> Iterator[_Token]:
                 depth -= 1
                 yield _Token(")", boost=boost if i == closed - 1 else 1.0)
             if depth < 0:
-                raise _Malformed("a parenthesis has no other")
+                raise _Malformed("a parenthesis was not opened")
             if at < len(text) and text[at] in '"“”':
                 raise _Malformed("a quotation mark stands within a word")
     if depth:
-        raise _Malformed("a parenthesis has no other")
+        raise _Malformed("a parenthesis is not closed")
 
 
 def _before(text: str) -> tuple[str, str]:

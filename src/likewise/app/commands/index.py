@@ -24,6 +24,7 @@ from likewise.app.options import (
 from likewise.app.progress import OutOf, Progress
 from likewise.app.reading import SOURCES, Reading, add_reading
 from likewise.errors import UsageError
+from likewise.show.text import counted
 from likewise.text.languages import title_of
 
 if TYPE_CHECKING:
@@ -388,8 +389,9 @@ def _report(options: argparse.Namespace, folder: Path, added: Added, reading: Re
         if count
     )
     each = f", {now.n_bytes / now.n_docs:,.0f} bytes each" if now.n_docs else ""
-    print(f"{folder}: {added.n_docs:,} documents added{extra}")
+    print(f"{folder}: {counted(added.n_docs, 'document')} added{extra}")
     print(
-        f"now {now.n_docs:,} documents, {now.n_terms:,} terms, {now.n_tokens:,} tokens; "
+        f"now {counted(now.n_docs, 'document')}, {counted(now.n_terms, 'term')}, "
+        f"{counted(now.n_tokens, 'token')}; "
         f"{human_size(now.n_bytes)} on disk{each}"
     )

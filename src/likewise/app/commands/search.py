@@ -219,7 +219,9 @@ def _search(options: argparse.Namespace) -> None:
     if not len(answers) and not collection.snapshot.analyzer.terms(answers.query):
         print("likewise: the query holds no word that is searched for", file=sys.stderr)
     elif answers.expanded and answers.expanded.skipped_reason:
-        print(f"likewise: {answers.expanded}", file=sys.stderr)
+        # Where nothing is found, only who asked for an expansion misses it.
+        if len(answers) or options.expand:
+            print(f"likewise: {answers.expanded}", file=sys.stderr)
         answers = answers.alone()
     print(answers)
 
