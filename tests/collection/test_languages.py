@@ -4,10 +4,10 @@ import numpy as np
 import pytest
 
 import likewise as lw
+from likewise.collection.arrays import Memory
 from likewise.collection.creating import build, create
 from likewise.collection.deciding import Deciding
 from likewise.collection.languages import Languages, LanguagesWriter, read_languages
-from likewise.collection.pack import Memory
 from likewise.collection.snapshot import open_snapshot
 from likewise.collection.writer import Writer
 from likewise.errors import DamagedError, UsageError

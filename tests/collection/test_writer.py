@@ -220,13 +220,13 @@ def test_a_build_removes_only_what_it_has_made(folder, monkeypatch):
     real = create
 
     def overtaken(folder, analysis, lineage):
-        real(folder, Analysis(stemmer="none"))
+        real(folder, Analysis(language="english", stemmer="none"))
         real(folder, analysis, lineage=lineage)
 
     monkeypatch.setattr("likewise.collection.creating.create", overtaken)
     with pytest.raises(UsageError, match="is a collection already"):
         build(folder, [B])
-    assert open_snapshot(folder).analysis == Analysis(stemmer="none")
+    assert open_snapshot(folder).analysis == Analysis(language="english", stemmer="none")
     monkeypatch.undo()
     build(folder, [A])
     assert state(open_snapshot(folder)) == expected([A])
