@@ -160,6 +160,7 @@ def _statistics(info):
         "older_generations",
         "unfinished",
         "derived",
+        "languages",
     )
     # What was noted is called as it was then; switches that came later are off but for positions.
     called = {"drift": "ageing"}
@@ -167,7 +168,8 @@ def _statistics(info):
     analysis = dict(info["analysis"])
     assert not analysis.pop("fold")
     analysis.pop("positions")
-    analysis.pop("languages")
+    assert not analysis.pop("languages")
+    assert [*info["languages"]] in ([analysis["language"]], [])
     info = info | {"analysis": analysis, "fields": list(info["fields"])}
     return {called.get(name, name): value for name, value in info.items() if name not in laid_out}
 

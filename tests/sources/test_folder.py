@@ -67,7 +67,9 @@ def test_a_bad_file_is_passed_over(tmp_path, write, read):
     cut = write("c.gz", gzip.compress(b"packed")[:-5])
     os.symlink("nowhere", tmp_path / "d")
     write("e.gz", gzip.compress(b"packed"))
-    with pytest.raises(SourceError, match=r"b.txt: not valid UTF-8: byte 0xff at 0; name its encoding"):
+    with pytest.raises(
+        SourceError, match=r"b.txt: not valid UTF-8: byte 0xff at 0; name its encoding"
+    ):
         read(tmp_path)
     bad = []
     assert [(d.id, d.text) for d in read(tmp_path, on_bad=bad.append)] == [

@@ -67,7 +67,7 @@ def build(
     try:
         if not (folder / POINTER).exists():
             lineage = new_id()
-            create(folder, lineage=lineage)
+            create(folder, analysis, lineage=lineage)
         _generation_before(folder, overwrite=overwrite)
         with storage_errors(folder):
             lock = WriteLock(folder)
