@@ -164,7 +164,6 @@ def _statistics(info):
     )
     # What was noted is called as it was then; switches that came later are off but for positions.
     called = {"drift": "ageing"}
-    info = {name: value for name, value in info.items() if name != "languages"}
     analysis = dict(info["analysis"])
     assert not analysis.pop("fold")
     analysis.pop("positions")

@@ -204,8 +204,8 @@ def test_two_builds_of_one_new_folder(folder, monkeypatch):
     """The second, which has also found nothing there, must not remove the first."""
     real = create
 
-    def overtaken(folder, lineage):
-        real(folder, lineage=lineage)
+    def overtaken(folder, analysis, lineage):
+        real(folder, analysis, lineage=lineage)
         with Writer(folder) as writer:
             writer.add([A])
 
@@ -219,9 +219,9 @@ def test_a_build_removes_only_what_it_has_made(folder, monkeypatch):
     """The second, which has found nothing there, comes before the first has added anything."""
     real = create
 
-    def overtaken(folder, lineage):
+    def overtaken(folder, analysis, lineage):
         real(folder, Analysis(language="english", stemmer="none"))
-        real(folder, lineage=lineage)
+        real(folder, analysis, lineage=lineage)
 
     monkeypatch.setattr("likewise.collection.creating.create", overtaken)
     with pytest.raises(UsageError, match="is a collection already"):
