@@ -36,7 +36,7 @@ def test_utf_8_is_never_taken_for_anything_else(text):
     ],
 )
 def test_what_is_in_no_encoding_is_refused_with_the_remedy(data):
-    with pytest.raises(Refused, match=r"not valid UTF-8: byte .*--encoding") as caught:
+    with pytest.raises(Refused, match=r"not valid UTF-8: byte .*; name its encoding") as caught:
         decode(data)
     assert caught.value.status == "of unknown encoding"
 
