@@ -8,6 +8,7 @@ import shutil
 import signal
 import subprocess
 import sys
+import tempfile
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from copy import deepcopy
 from enum import IntEnum
@@ -116,6 +117,8 @@ class Trial:
         self.name = name
         self._server = server
         self._change = change
+        # The same trial may be set up again, where tests are taken over from another worker.
+        room = Path(tempfile.mkdtemp(dir=room))
         # The folder lies in one of its own, so that its own entry is watched as well.
         self.below = room / name
         self.folder = self.below / "kept"
