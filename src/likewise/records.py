@@ -310,7 +310,7 @@ class Query(NamedTuple):
 class Part(NamedTuple):
     """A named part of a score; its own parts, where it has any, add up to it.
 
-    Kinds are word, phrase, title, spelling (a word as it is spelt), document, topic, dimension,
+    Kinds are word, phrase, title, spelling (a word as it is spelled), document, topic, dimension,
     group and rest (what no word stands for).
     """
 

@@ -43,7 +43,7 @@ EXPANDERS = {
 # What smooths a ranking.
 SMOOTHINGS = {"klsa": "likewise.like.smooth:Smoothing"}
 
-# What goes by how words are spelt and where they stand.
+# What goes by how words are spelled and where they stand.
 PLACES = {
     "exact": "likewise.retrieve.exact:ExactWords",
     "proximity": "likewise.retrieve.proximity:Proximity",

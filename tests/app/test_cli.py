@@ -125,7 +125,7 @@ def test_a_query_of_stop_words_is_searched_for_as_it_is_spelt(made):
     code, out, err = made("search", "papers.lw", "of a")
     assert code == 0
     assert "Wing flutter" in out
-    assert "searched for as it is spelt" in err
+    assert "searched for as it is spelled" in err
 
 
 def test_a_query_without_words_says_so(made):

@@ -100,8 +100,8 @@ def positions_of(document, analyzer):
 def chunks_of(text):
     """The words of each chunk of a text."""
     chunks = cut([encode(text)])
-    spelt = [chunks.distinct.at(token).decode("utf-8", "replace") for token in chunks.tokens]
-    return [split_words(chunk) for chunk in spelt]
+    spelled = [chunks.distinct.at(token).decode("utf-8", "replace") for token in chunks.tokens]
+    return [split_words(chunk) for chunk in spelled]
 
 
 def has(value, asked):

@@ -1,4 +1,4 @@
-"""Queries of which the analysis leaves nothing, searched as they are spelt."""
+"""Queries of which the analysis leaves nothing, searched as they are spelled."""
 
 import numpy as np
 import pytest
@@ -36,7 +36,7 @@ def test_the_order_of_words_and_the_title_decide(c, query, first):
     answers = c.search(query)
     assert [answer.doc_id for answer in answers][: len(first)] == first
     assert answers.method == "exact"
-    assert "as it is spelt" in answers.told.notes[0]
+    assert "as it is spelled" in answers.told.notes[0]
 
 
 def test_scores_split_into_words_order_and_title(c):

@@ -69,8 +69,8 @@ def test_the_share_of_the_exact_title_is_one_of_the_best_score(c):
 
 def test_words_as_they_are_spelt_add_a_part(tmp_path):
     plain = [{"id": f"x{i}", "text": "something else"} for i in range(30)]
-    spelt = [{"id": "a", "text": "a café in it"}, {"id": "b", "text": "a cafe in it"}]
-    c = lw.index(spelt[::-1] + plain, to=tmp_path / "c.lw", model="none", smooth="none")
+    spelled = [{"id": "a", "text": "a café in it"}, {"id": "b", "text": "a cafe in it"}]
+    c = lw.index(spelled[::-1] + plain, to=tmp_path / "c.lw", model="none", smooth="none")
     for query, first in (("café", "a"), ("cafe", "b")):
         answers = c.search(query, method="bm25 >> proximity", explain=True)
         assert answers[0].doc_id == first

@@ -19,9 +19,9 @@ DELIMITERS = {"csv": ",", "tsv": "\t"}
 def tables(draw):
     trimmed = names.map(str.strip).filter(lambda name: name not in ("", "id", "title", "text"))
     columns = draw(st.lists(trimmed, max_size=3, unique=True))
-    spelt = st.text(chars, min_size=1).map(lambda text: "w" + text)
+    spelled = st.text(chars, min_size=1).map(lambda text: "w" + text)
     exact = numbers.filter(lambda n: abs(n) < 10**18 or isinstance(n, float))
-    cells = st.dictionaries(st.sampled_from(columns), spelt | exact) if columns else st.just({})
+    cells = st.dictionaries(st.sampled_from(columns), spelled | exact) if columns else st.just({})
     rows = st.builds(Document, ids, texts, texts, cells, st.just(""))
     return columns, draw(st.lists(rows, max_size=5))
 

@@ -236,9 +236,9 @@ def test_a_neighbourhood_has_the_best_first(collection, options):
 def test_fewer_terms_than_none_are_refused(collection):
     with pytest.raises(UsageError, match="k must be 0 or more, not -1"):
         collection.terms.near("apple", -1)
-    for options in ({"k": -1}, {"voters": -5}):
-        with pytest.raises(UsageError, match="must be 0 or more"):
-            collection.terms.predict("apple", **options)
+    for name, value in (("k", -1), ("voters", -5)):
+        with pytest.raises(UsageError, match=rf"\b{name} must be 0 or more"):
+            collection.terms.predict("apple", **{name: value})
 
 
 def test_what_is_no_option_of_nearness_is_refused(collection):

@@ -68,8 +68,8 @@ def test_texts_of_a_batch_are_found_as_each_alone(texts):
         mine = slice(*found.bounds[i : i + 2])
         assert found.starts[mine].tolist() == alone.starts.tolist()
         assert found.stops[mine].tolist() == alone.stops.tolist()
-        spelt = [found.spelt.at(word) for word in found.words[mine].tolist()]
-        assert spelt == [alone.spelt.at(word) for word in alone.words.tolist()]
+        spelled = [found.spelled.at(word) for word in found.words[mine].tolist()]
+        assert spelled == [alone.spelled.at(word) for word in alone.words.tolist()]
         ends = found.ends[slice(*found.sentence_bounds[i : i + 2])]
         assert ends.tolist() == alone.ends.tolist()
         assert (ends[-1] if len(ends) else 0) == len(text)

@@ -73,7 +73,7 @@ class Bounds(NamedTuple):
 
 def read_postings(arrays: Arrays) -> Postings:
     """Give the postings of a pack."""
-    return Postings(*(arrays[f"postings.{_spelt(name)}"] for name in Postings._fields))
+    return Postings(*(arrays[f"postings.{_spelled(name)}"] for name in Postings._fields))
 
 
 def read_bounds(arrays: Arrays) -> Bounds:
@@ -81,7 +81,7 @@ def read_bounds(arrays: Arrays) -> Bounds:
     return Bounds(*(arrays[f"bounds.{name}"] for name in Bounds._fields))
 
 
-def _spelt(name: str) -> str:
+def _spelled(name: str) -> str:
     return name.replace("_", "-")
 
 

@@ -1,7 +1,7 @@
 """A field of words of a segment: lengths, records and postings, under a prefix of their names.
 
 The document as analysed has no prefix. `title.` are the terms of its title, each occurrence counted
-once; `exact.` the words that are not terms as they are spelt: accented ones, stop words, single
+once; `exact.` the words that are not terms as they are spelled: accented ones, stop words, single
 letters, `c++`. One table of terms numbers the words of all fields. A segment notes which fields it
 was written with; one that none of its documents has a word of has no arrays.
 """

@@ -88,7 +88,7 @@ def _doc_freqs(terms: Iterable[str], snapshot: Snapshot) -> dict[str, int]:
 
 
 def _is_elsewhere(word: str, snapshot: Snapshot) -> bool:
-    """Tell whether documents have a word that is no term: as it is spelt, or in a pair."""
+    """Tell whether documents have a word that is no term: as it is spelled, or in a pair."""
     if len(word) == 1 and is_unspaced(ord(word)):
         return bool(snapshot.frequencies(terms_with(snapshot, word))[0].any())
     numbers = snapshot.find_terms([word])

@@ -13,7 +13,7 @@ from likewise.stages.stage import Chain, Where
 
 ONLY_UNWANTED = "there are only words to leave out, and none to look for"
 
-AS_SPELT = "every word is too common or too short to tell: searched for as it is spelt"
+AS_SPELLED = "every word is too common or too short to tell: searched for as it is spelled"
 
 
 def answer_typed(pipeline: Pipeline, text: str, *, explain: bool = False) -> Answers:
@@ -24,9 +24,9 @@ def answer_typed(pipeline: Pipeline, text: str, *, explain: bool = False) -> Ans
     if typed.match is not None and not typed.words:
         notes.append(ONLY_UNWANTED)
     answers = pipeline.answers(query, explain=explain)
-    if not len(answers) and _only_spelt(query, snapshot):
-        notes.append(AS_SPELT)
-        pipeline = _as_spelt(pipeline)
+    if not len(answers) and _only_spelled(query, snapshot):
+        notes.append(AS_SPELLED)
+        pipeline = _as_spelled(pipeline)
         answers = pipeline.answers(query, explain=explain)
     spelling = check_spelling(typed, snapshot)
     suggestion = spelling.corrected(text, snapshot)
@@ -40,14 +40,14 @@ def answer_typed(pipeline: Pipeline, text: str, *, explain: bool = False) -> Ans
     return answers.asked(text, told)
 
 
-def _only_spelt(query: Query, snapshot: Snapshot) -> bool:
+def _only_spelled(query: Query, snapshot: Snapshot) -> bool:
     """Tell whether the analysis, or that in one of its languages, leaves nothing of a query."""
     dropped = not all(snapshot.analyzer.readings(query.text))
     return dropped and bool(exact_words(query, snapshot))
 
 
-def _as_spelt(pipeline: Pipeline) -> Pipeline:
-    """Give the search by words as they are spelt, under the same filters."""
+def _as_spelled(pipeline: Pipeline) -> Pipeline:
+    """Give the search by words as they are spelled, under the same filters."""
     filters = [step for step in pipeline.stage.steps if isinstance(step, Where)]
     stage = Chain((*filters, ExactWords()))
     return Pipeline(pipeline.snapshot, stage, k=pipeline.k, threads=pipeline.threads)

@@ -29,7 +29,7 @@ class TextWords:
         # What cannot be encoded is shown as it is read.
         self.texts = [text if text.isascii() else encode(text).decode() for text in texts]
         tokens = find_tokens(self.texts, analyzer)
-        words, self._known = numbers(tokens.spelt)
+        words, self._known = numbers(tokens.spelled)
         self._tokens = tokens._replace(words=words[tokens.words])
         self._known_pieces: dict[int, list[tuple[int, int]]] = {}
 
@@ -47,9 +47,9 @@ class TextWords:
         """
         tokens = self._tokens
         distinct, places = np.unique(tokens.words, return_inverse=True)
-        spelt = self._known.words.take(distinct).all()
-        ranks = np.empty(len(spelt), np.int64)
-        ranks[sorted(range(len(spelt)), key=spelt.__getitem__)] = np.arange(len(spelt))
+        spelled = self._known.words.take(distinct).all()
+        ranks = np.empty(len(spelled), np.int64)
+        ranks[sorted(range(len(spelled)), key=spelled.__getitem__)] = np.arange(len(spelled))
         chosen = choose_words(
             (tokens.bounds, places),
             (self._known.firsts[distinct], self._known.sizes[distinct], self._known.terms),
@@ -57,15 +57,15 @@ class TextWords:
             terms,
         )
         return [
-            self._form(spelt[word], int(distinct[word]), term) if word >= 0 else ""
+            self._form(spelled[word], int(distinct[word]), term) if word >= 0 else ""
             for word, term in zip(chosen.tolist(), terms.tolist(), strict=True)
         ]
 
-    def _form(self, spelt: bytes, word: int, term: int) -> str:
+    def _form(self, spelled: bytes, word: int, term: int) -> str:
         """Give a word as it is shown; one that may be several is told by its terms."""
-        if spelt.isascii():
-            return spelt.decode()
-        forms, numbers = split_words(spelt.decode()), self._known.terms_of(word)
+        if spelled.isascii():
+            return spelled.decode()
+        forms, numbers = split_words(spelled.decode()), self._known.terms_of(word)
         return forms[numbers.index(term)] if len(forms) == len(numbers) else ""
 
     # Marks

@@ -1,4 +1,4 @@
-"""Search by words as they are spelt: for queries of which the analysis leaves nothing.
+"""Search by words as they are spelled: for queries of which the analysis leaves nothing.
 
 "The Who", "c++" or "to be or not to be" are all stop words, single letters and marks: these stand
 in a field of their own, which is ranked by BM25. That tells little of words that nearly all
@@ -34,7 +34,7 @@ IN_ORDER, EXACT_TITLE = 1.0, 1.0
 
 @dataclass(frozen=True)
 class ExactWords(Stage):
-    """Rank by the words of a query that the analysis drops or changes, as they are spelt."""
+    """Rank by the words of a query that the analysis drops or changes, as they are spelled."""
 
     notation: ClassVar[str] = "exact"
     log: ClassVar[bool] = False
@@ -63,19 +63,19 @@ class ExactWords(Stage):
         if not len(ranking.docs):
             return Result(query)
         gain = InOrder(query.text, ranking.cut(CANDIDATES), context.snapshot)
-        scorer = WithGain(AsSpelt(retriever, terms), gain)
+        scorer = WithGain(AsSpelled(retriever, terms), gain)
         return Result(query, lift(ranking, gain, CANDIDATES).cut(context.k), scorer)
 
 
 def exact_words(query: Query, snapshot: Snapshot) -> Mapping[str, float]:
-    """Count the words of a query that are not terms as they are spelt."""
+    """Count the words of a query that are not terms as they are spelled."""
     if query.like or not snapshot.has_field(EXACT):
         return {}
     return dict(Counter(snapshot.analyzer.exact(query.text)))
 
 
-class AsSpelt(WordScorer):
-    """Scores documents by words as they are spelt, of which no other forms are shown."""
+class AsSpelled(WordScorer):
+    """Scores documents by words as they are spelled, of which no other forms are shown."""
 
     def explain(self, docs: Ints) -> list[Explanation]:
         """Split scores by these words."""

@@ -3,7 +3,7 @@
 To the scores of a ranking's first documents parts are added, each from 0 up to a share of the best
 score: `near` for words that stand in the document as in the query (ordered pairs within a window,
 as in Metzler, Croft 2005), `title` for words in the title (BM25 of the titles), `exact` where the
-title is the query, and `spelling` for words as they are spelt, where the analysis drops or folds
+title is the query, and `spelling` for words as they are spelled, where the analysis drops or folds
 them and few documents have them. Nothing is ever taken off, so the first documents stay the first.
 """
 
@@ -94,7 +94,7 @@ class Proximity(Stage):
 class Asked(NamedTuple):
     """The words of a query: its terms in their order, by name and by number (-1: not known).
 
-    `places` are their positions, `spelt` the rarer of those words that the analysis drops or folds.
+    `places` are their positions, `spelled` the rarer of those words that analysis drops or folds.
     """
 
     text: str
@@ -102,7 +102,7 @@ class Asked(NamedTuple):
     terms: Ints
     idf: Doubles
     places: Ints
-    spelt: Mapping[str, float]
+    spelled: Mapping[str, float]
 
 
 def words_asked(query: Query, snapshot: Snapshot) -> Asked | None:
@@ -119,12 +119,12 @@ def words_asked(query: Query, snapshot: Snapshot) -> Asked | None:
     words = query.text.split()
     # Where every word is letters and became a term, none is to be looked for by its spelling.
     plain = query.text.isascii() and len(words) == len(placed) and all(map(str.isalnum, words))
-    spelt = {} if plain else _spelt(query.text, snapshot)
-    return Asked(query.text, names, numbers, idf, places, spelt)
+    spelled = {} if plain else _spelled(query.text, snapshot)
+    return Asked(query.text, names, numbers, idf, places, spelled)
 
 
-def _spelt(text: str, snapshot: Snapshot) -> dict[str, float]:
-    """Count the words of a text that are not terms as they are spelt, common ones left out."""
+def _spelled(text: str, snapshot: Snapshot) -> dict[str, float]:
+    """Count the words of a text that are not terms as they are spelled, common ones left out."""
     if not snapshot.has_field(EXACT):
         return {}
     counts = Counter(snapshot.analyzer.exact(text))
@@ -209,7 +209,7 @@ class Proximate:
             titles, exact = self._titles(there)
             out[places, -3] = self.how.title * self.scale * titles
             out[places, -2] = self.how.exact * self.scale * exact
-        if self.how.spelling and self.asked.spelt:
+        if self.how.spelling and self.asked.spelled:
             out[places, -1] = self.how.spelling * self.scale * self._spelling(there)
         return out
 
@@ -271,9 +271,9 @@ class Proximate:
         return scores / weights.sum(), exact
 
     def _spelling(self, docs: Ints) -> Doubles:
-        """Give from 0 to 1 how much of the query documents have as it is spelt."""
+        """Give from 0 to 1 how much of the query documents have as it is spelled."""
         retriever = retriever_of(self.snapshot, _BM25, EXACT)
-        _, numbers, weights, factors, shares = retriever.weigh([self.asked.spelt])
+        _, numbers, weights, factors, shares = retriever.weigh([self.asked.spelled])
         scores = score_records(retriever, (numbers, weights, factors, shares[0]), docs)
         most = float(weights.sum()) + float(self.asked.idf[self.asked.terms >= 0].sum())
         return np.maximum(scores, 0) / most

@@ -157,7 +157,7 @@ def document_id(
 
 
 def as_text(value: Any, column: str, place: str) -> str:
-    """A cell as running text: numbers spelt out, lists one item a line, nothing for null."""
+    """A cell as running text: numbers spelled out, lists one item a line, nothing for null."""
     if type(value) is str:
         return value
     try:

@@ -140,7 +140,7 @@ class Resolved(NamedTuple):
 
     Chunk i has `sizes[i]` terms and `widths[i]` words, dropped ones included; term j is the word
     `places[j]` of its chunk. `exact` has the words of each chunk, `exact_sizes[i]` of them, that
-    are not terms as they are spelt: dropped, folded, or with a mark, as `c++`.
+    are not terms as they are spelled: dropped, folded, or with a mark, as `c++`.
     """
 
     sizes: list[int]
@@ -194,7 +194,7 @@ class Analyzer:
         return [self.placed(text)]
 
     def exact(self, text: str) -> list[str]:
-        """List the words of a text that are not terms as they are spelt: see `Resolved`."""
+        """List the words of a text that are not terms as they are spelled: see `Resolved`."""
         chunks = cut([encode(text)], marks=True)
         distinct = self.resolve_all(chunks.distinct.all())
         ends = list(accumulate(distinct.exact_sizes))

@@ -29,8 +29,8 @@ class Counted(NamedTuple):
 
     `terms` are those of the whole, in which the head of a text counts as often as the analysis
     says; `head` those of the heads alone, each occurrence once; `exact` the words that are not
-    terms as they are spelt. `positions` are those of the occurrences of each term, in the order of
-    `terms`, so many as `occurrences` says; the head of text i has `widths[i]`.
+    terms as they are spelled. `positions` are those of the occurrences of each term, in the order
+    of `terms`, so many as `occurrences` says; the head of text i has `widths[i]`.
     """
 
     terms: Counts
@@ -85,8 +85,8 @@ class Lexicon:
         if not self._with_exact:
             nothing = Counts(0 * terms.bounds, terms.terms[:0], terms.counts[:0], 0 * terms.lengths)
             return Counted(terms, head, nothing, *found[8:])
-        spelt = _count(*batch, self._exact.part, self._widths.values, 1)
-        return Counted(terms, head, Counts(*spelt[:4]), *found[8:])
+        spelled = _count(*batch, self._exact.part, self._widths.values, 1)
+        return Counted(terms, head, Counts(*spelled[:4]), *found[8:])
 
     @property
     def n_bytes(self) -> int:

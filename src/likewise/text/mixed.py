@@ -75,7 +75,7 @@ class MixedAnalyzer(Analyzer):
         return found
 
     def exact(self, text: str) -> list[str]:
-        """List the words of a text that are not terms as they are spelt."""
+        """List the words of a text that are not terms as they are spelled."""
         own = self._own(text)
         return own.exact(text) if own else super().exact(text)
 
@@ -145,10 +145,10 @@ def _union(several: Sequence[Resolved]) -> Resolved:
     for i in range(len(out.widths)):
         terms: dict[tuple[int, str], None] = {}
         exact: dict[str, None] = {}
-        for one, (mine, spelt) in zip(several, bounds, strict=True):
+        for one, (mine, spelled) in zip(several, bounds, strict=True):
             rows = range(mine[i], mine[i + 1])
             terms |= dict.fromkeys((one.places[j], one.terms[j]) for j in rows)
-            exact |= dict.fromkeys(one.exact[spelt[i] : spelt[i + 1]])
+            exact |= dict.fromkeys(one.exact[spelled[i] : spelled[i + 1]])
         for place, term in terms:
             out.places.append(place)
             out.terms.append(term)

@@ -25,7 +25,7 @@ class Tokens(NamedTuple):
     """The words of texts: text i has the tokens `bounds[i]:bounds[i + 1]`.
 
     Token j goes from character `starts[j]` of its text to `stops[j]`, and is an occurrence of the
-    distinct word `spelt.at(words[j])`, whose analysis gives its terms. `ends` are the characters
+    distinct word `spelled.at(words[j])`, whose analysis gives its terms. `ends` are the characters
     where sentences end; text i has `ends[sentence_bounds[i]:sentence_bounds[i + 1]]`.
     """
 
@@ -33,7 +33,7 @@ class Tokens(NamedTuple):
     starts: Ints
     stops: Ints
     words: Ints
-    spelt: Strings
+    spelled: Strings
     ends: Ints
     sentence_bounds: Ints
 
@@ -49,7 +49,7 @@ class Token(NamedTuple):
 def tokens_of(text: str, analyzer: Analyzer) -> Iterator[Token]:
     """Give the words of one text; their terms in order are the text's terms."""
     found = find_tokens([text], analyzer)
-    terms = [tuple(its) for its in analyzer.terms_of(found.spelt.all())]
+    terms = [tuple(its) for its in analyzer.terms_of(found.spelled.all())]
     for start, stop, word in zip(
         found.starts.tolist(), found.stops.tolist(), found.words.tolist(), strict=True
     ):
@@ -73,16 +73,16 @@ def find_tokens(texts: Sequence[str], analyzer: Analyzer) -> Tokens:
     owners = np.repeat(firsts, np.diff(bounds))
     starts, stops = starts - owners, stops - owners
     ends = ends - np.repeat(firsts, np.diff(sentence_bounds))
-    spelt = chunks.distinct
+    spelled = chunks.distinct
     words = chunks.tokens.astype(np.int64)
-    if (spelt.arena >= _NOT_ASCII).any():
-        whole = spelt.all()
+    if (spelled.arena >= _NOT_ASCII).any():
+        whole = spelled.all()
         # Each chunk is replaced by the words in it, which begin and end so many characters on.
         after = [
             [(0, len(one), one)] if one.isascii() else _words_in(one, analyzer) for one in whole
         ]
         sizes = np.fromiter(map(len, after), np.int64, len(after))
-        spelt = Strings.of([word for found in after for _, _, word in found])
+        spelled = Strings.of([word for found in after for _, _, word in found])
         on = np.array([place[:2] for found in after for place in found], np.int64).reshape(-1, 2)
         first_words = np.cumsum(sizes) - sizes
         repeats = sizes[words]
@@ -92,7 +92,7 @@ def find_tokens(texts: Sequence[str], analyzer: Analyzer) -> Tokens:
         words = np.repeat(first_words[words], repeats) + places
         starts, stops = starts + on[words, 0], starts + on[words, 1]
         bounds = new_bounds[bounds]
-    return Tokens(bounds, starts, stops, words, spelt, ends, sentence_bounds)
+    return Tokens(bounds, starts, stops, words, spelled, ends, sentence_bounds)
 
 
 def _words_in(chunk: bytes, analyzer: Analyzer) -> list[tuple[int, int, bytes]]:

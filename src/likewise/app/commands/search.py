@@ -33,7 +33,7 @@ ranking smoothed by klsa, where the collection has a kernel model (`index` fits 
 up to 0.7 for words, the first by these having all, and up to 0.3 for being like the first
 documents. To the first 30 proximity adds, as shares of the best score: up to 0.15 for words that
 stand together, 0.02 for words in the title, 0.1 where the title is the query, 0.2 for rare words as
-they are spelt. Name one of the three options and just that is done: --method bm25 is plain BM25.
+they are spelled. Name one of the three options and just that is done: --method bm25 is plain BM25.
 """
 
 _METHODS = """\
@@ -45,7 +45,7 @@ methods (options in brackets, as in --method "bm25(k1=2,b=0.5)"):
   inner   inner product of counts
   near    nearness of topics (`likewise neighbours --help`)   model= metric= index=auto
   hybrid  the query as a document (`likewise like --help`, which has more of this kind)
-  exact   words as they are spelt that are else left out (the who, c++), and their order
+  exact   words as they are spelled that are else left out (the who, c++), and their order
 after a search: >> proximity, words that stand together and titles
           near=0.15 title=0.02 exact=0.1 spelling=0.2 window=2 candidates=30
 """
