@@ -27,7 +27,7 @@ from likewise.like.explain import (
     LikeQuery,
 )
 from likewise.like.hybrid import Likeness
-from likewise.models.attribution import LEADING, NOTHING, EncodedDocument
+from likewise.models.attribution import BEHIND, LEADING, NOTHING, EncodedDocument
 from likewise.models.model import Weights
 from likewise.models.stored_vectors import StoredVectors
 from likewise.models.surface_forms import surface_words
@@ -183,7 +183,7 @@ def test_a_word_has_its_part_and_the_related_words_behind_it(themes):
     words = [part for part in group(why, RELATED) if part.kind == "word"]
     for term in words:
         row = pairs[names[0].index(term.name)]
-        order = np.argsort(-row if term.score > 0 else row)[:3]
+        order = np.argsort(-row if term.score > 0 else row)[:BEHIND]
         expected = {names[1][j]: row[j] for j in order if row[j] * term.score > 0}
         behind = {p.name: p.score for p in term.parts if p.kind == "word"}
         assert behind == pytest.approx(expected, abs=1e-6)

@@ -6,7 +6,6 @@ from hypothesis import strategies as st
 from likewise.like.passages import TextWords, _pieces
 from likewise.like.term_numbers import TermNumbers
 from likewise.models.attribution import merge_shares
-from likewise.models.surface_forms import surface_words
 from likewise.records import WordShares
 from likewise.text.analysis import Analysis, Analyzer
 
@@ -86,15 +85,6 @@ def test_marks_and_places_are_those_of_the_text(text, n):
         assert abs(passage.score - sum(SCORES[t] for t in terms)) < 1e-12
     for mark in words(text).marks(0, SHARES):
         assert set(ANALYZER.terms(text[mark.start : mark.stop])) & set(SCORES)
-
-
-@given(st.lists(st.text("ab \u00e9.\u6f22", max_size=30) | st.just("Wings wing wings"), max_size=4))
-def test_surface_forms_are_the_commonest_words(texts):
-    found = words(*texts)
-    expected = {}
-    for text in texts:
-        expected = surface_words([text], ANALYZER) | expected
-    assert found.surfaces(np.arange(len(TERMS))) == [expected.get(term, "") for term in TERMS]
 
 
 def test_plain_values():

@@ -29,8 +29,8 @@ from likewise.errors import DamagedError
 from likewise.forking import Lock
 from likewise.records import Document
 
-_BLOCK_BYTES = 1 << 16
-_CACHED_BLOCKS = 64
+_BLOCK_BYTES = 1 << 14
+_CACHED_BLOCKS = 256
 _MOST_OPEN = 8
 _DEEPEST = 100
 _NEWLINE = ord("\n")
@@ -46,7 +46,7 @@ class Frame(NamedTuple):
 
 
 def compress(documents: Sequence[Document]) -> list[Frame]:
-    """Compress documents into frames of about 64 KB of JSON."""
+    """Compress documents into frames of about 16 KB of JSON."""
     compressor = zstandard.ZstdCompressor(level=3, write_checksum=True)
     frames: list[Frame] = []
     lines: list[bytes] = []

@@ -5,7 +5,7 @@ from __future__ import annotations
 import textwrap
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import cached_property
+from functools import cached_property, lru_cache
 from itertools import islice
 from typing import Any, NamedTuple, TypeAlias, overload
 
@@ -366,6 +366,7 @@ def _wrapped(line: str, width: int, *, indent: int) -> list[str]:
     return [part.replace(_TIE, " ") for part in wrapped]
 
 
+@lru_cache(4096)
 def _tied(term: str) -> str:
     return one_line(term).replace(" ", _TIE)
 

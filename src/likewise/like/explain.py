@@ -27,7 +27,7 @@ from likewise.models.attribution import (
     by_magnitude,
     merge_shares,
 )
-from likewise.models.surface_forms import readable_terms
+from likewise.models.surface_forms import readable_terms, surface_words
 from likewise.records import Explanation, Part, Passage, Topic, WordShares, in_order
 from likewise.retrieve.question import Question
 
@@ -57,25 +57,26 @@ class LikeQuery(NamedTuple):
     text: str = ""
 
 
-class ReadTexts(NamedTuple):
-    """Texts that were read; before `skips` is a title."""
+class ReadTexts:
+    """Texts that were read: those that are given come first, then those of documents."""
 
-    words: TextWords
-    skips: Sequence[int]
-
-    @classmethod
-    def of(cls, snapshot: Snapshot, docs: Sequence[int], texts: Sequence[str] = ()) -> ReadTexts:
-        """Read some documents; texts that are given come first."""
+    def __init__(self, snapshot: Snapshot, docs: Sequence[int], given: Sequence[str] = ()) -> None:
         documents = [snapshot.document(doc) for doc in docs]
-        read = [*texts, *map(content, documents)]
-        words = TextWords(read, snapshot.analyzer, TermNumbers.of(snapshot))
-        return cls(words, [0] * len(texts) + [len(one.title) for one in documents])
+        self.texts = [*given, *map(content, documents)]
+        # Before these is a title.
+        self._skips = [0] * len(given) + [len(one.title) for one in documents]
+        self._snapshot = snapshot
+
+    @cached_property
+    def words(self) -> TextWords:
+        """Their words."""
+        return TextWords(self.texts, self._snapshot.analyzer, TermNumbers.of(self._snapshot))
 
     def passages(
         self, texts: Sequence[int], shares: Sequence[WordShares]
     ) -> list[tuple[Passage, ...]]:
         """Choose passages of texts, other than their titles."""
-        return self.words.passages(texts, shares, skips=[self.skips[text] for text in texts])
+        return self.words.passages(texts, shares, skips=[self._skips[text] for text in texts])
 
 
 class Explainer:
@@ -140,12 +141,12 @@ class _Reading:
         """The texts in hand, as far as there are any."""
         given = [self.query.text] * bool(self.query.text)
         docs = [one.doc for one in self.query.question.examples[len(given) :] if one.doc >= 0]
-        return ReadTexts.of(self.snapshot, docs, given)
+        return ReadTexts(self.snapshot, docs, given)
 
     @cached_property
     def answers(self) -> ReadTexts:
         """The texts of the answers."""
-        return ReadTexts.of(self.snapshot, self.docs.tolist())
+        return ReadTexts(self.snapshot, self.docs.tolist())
 
     @cached_property
     def answer_words(self) -> list[WordShares]:
@@ -190,15 +191,12 @@ class _Reading:
         for query, _, _, pairs in self.told:
             if pairs is not None:
                 wanted += [query.terms[pairs.words], pairs.terms[pairs.scores != 0]]
-        terms = np.unique(np.concatenate(wanted))
-        found = self.in_hand.words.surfaces(terms)
-        missing = [i for i, name in enumerate(found) if not name]
-        if missing:
-            known = self.snapshot.terms(terms[missing])
-            readable = readable_terms(self.snapshot, known)
-            for i, term in zip(missing, known, strict=True):
-                found[i] = readable[term]
-        return dict(zip(terms.tolist(), found, strict=True))
+        numbers = np.unique(np.concatenate(wanted))
+        terms = self.snapshot.terms(numbers)
+        words = surface_words(self.in_hand.texts, self.snapshot.analyzer)
+        missing = [term for term in terms if term not in words]
+        words |= readable_terms(self.snapshot, missing)
+        return {number: words[term] for number, term in zip(numbers.tolist(), terms, strict=True)}
 
     def _dense(self, told: Attribution, dense: float, names: Mapping[int, str]) -> Iterator[Part]:
         if len(told.topics):

@@ -12,7 +12,7 @@ import numpy as np
 from likewise.compiled import Doubles, Int, Ints, kernel
 from likewise.like.term_numbers import TermNumbers
 from likewise.records import Mark, Passage, WordShares
-from likewise.text.analysis import Analyzer, encode, split_words
+from likewise.text.analysis import Analyzer, encode
 from likewise.text.tokens import find_tokens
 
 PASSAGES = 3
@@ -37,36 +37,6 @@ class TextWords:
     def _terms_of(self) -> tuple[Ints, Ints, Ints]:
         """The terms of words: where those of each begin, how many, and all of them."""
         return self._known.firsts, self._known.sizes, self._known.terms
-
-    # Surface forms
-
-    def surfaces(self, terms: Ints) -> list[str]:
-        """Give the commonest word that stands for each term, in the first text that has it.
-
-        Terms are ascending; "" where no text has one.
-        """
-        tokens = self._tokens
-        distinct, places = np.unique(tokens.words, return_inverse=True)
-        spelled = self._known.words.take(distinct).all()
-        ranks = np.empty(len(spelled), np.int64)
-        ranks[sorted(range(len(spelled)), key=spelled.__getitem__)] = np.arange(len(spelled))
-        chosen = choose_words(
-            (tokens.bounds, places),
-            (self._known.firsts[distinct], self._known.sizes[distinct], self._known.terms),
-            ranks,
-            terms,
-        )
-        return [
-            self._form(spelled[word], int(distinct[word]), term) if word >= 0 else ""
-            for word, term in zip(chosen.tolist(), terms.tolist(), strict=True)
-        ]
-
-    def _form(self, spelled: bytes, word: int, term: int) -> str:
-        """Give a word as it is shown; one that may be several is told by its terms."""
-        if spelled.isascii():
-            return spelled.decode()
-        forms, numbers = split_words(spelled.decode()), self._known.terms_of(word)
-        return forms[numbers.index(term)] if len(forms) == len(numbers) else ""
 
     # Marks
 
@@ -189,41 +159,6 @@ def _stripped(text: str, start: int, stop: int) -> tuple[int, int]:
     piece = text[start:stop]
     begin = start + len(piece) - len(piece.lstrip())
     return begin, max(begin, start + len(piece.rstrip()))
-
-
-@kernel
-def choose_words(
-    tokens: tuple[Ints, Ints], words: tuple[Ints, Ints, Ints], ranks: Ints, wanted: Ints
-) -> Ints:
-    """Choose for terms, which ascend, the word that each is there most often as; -1 where none.
-
-    `tokens` are bounds of texts and the numbers of words, `words` as for `choose_pieces`. Equals
-    for each term the word w of the largest `(count, -ranks[w])` in the first text that has it.
-    """
-    bounds, numbers = tokens
-    firsts, sizes, terms = words
-    chosen, most = np.full(len(wanted), -1, np.int64), np.zeros(len(wanted), np.int64)
-    found_in = np.full(len(wanted), -1, np.int64)
-    counts = np.zeros(len(sizes), np.int64)
-    for text in range(len(bounds) - 1):
-        for j in range(bounds[text], bounds[text + 1]):
-            counts[numbers[j]] += 1
-        for j in range(bounds[text], bounds[text + 1]):
-            word = numbers[j]
-            count = counts[word]
-            counts[word] = 0
-            if count == 0:
-                continue
-            for t in range(firsts[word], firsts[word] + sizes[word]):
-                place = np.searchsorted(wanted, terms[t])
-                if place == len(wanted) or wanted[place] != terms[t]:
-                    continue
-                best = chosen[place]
-                if best >= 0 and found_in[place] < text:
-                    continue
-                if count > most[place] or (count == most[place] and ranks[word] < ranks[best]):
-                    chosen[place], most[place], found_in[place] = word, count, text
-    return chosen
 
 
 @kernel

@@ -25,12 +25,6 @@ class WordTerms(NamedTuple):
     sizes: Ints
     terms: Ints
 
-    def terms_of(self, word: int) -> list[int]:
-        """Give the numbers of a word's terms."""
-        first = int(self.firsts[word])
-        found: list[int] = self.terms[first : first + int(self.sizes[word])].tolist()
-        return found
-
 
 class TermNumbers:
     """Numbers words, and looks the terms of each up once.

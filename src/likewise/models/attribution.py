@@ -16,7 +16,7 @@ from likewise.compiled import Doubles, Ids, Ints, fast_kernel, kernel
 from likewise.models.triple import Triples
 
 # So many words, the strongest, are parts of their own; so many of an answer's are behind each.
-LEADING, BEHIND = 8, 3
+LEADING, BEHIND = 5, 2
 
 
 class EncodedDocument(NamedTuple):

@@ -16,7 +16,7 @@ from likewise.compiled import Ints
 from likewise.text.analysis import Analyzer, encode, split_words
 from likewise.text.chunks import cut
 
-_SAMPLED_BLOCKS = 32
+_SAMPLED_BLOCKS = 128
 _MOST_LOOKED_UP = 100_000
 # The words of a snapshot's sample, and of terms that are not in it, while it is open.
 _SAMPLED: WeakKeyDictionary[Snapshot, dict[str, str]] = WeakKeyDictionary()

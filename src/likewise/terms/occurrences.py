@@ -20,8 +20,8 @@ from likewise.terms.matching import Known, Matcher, Mentions
 from likewise.terms.nodes import DOCUMENT, SENTENCE, TERMS, Heard, Nodes
 from likewise.text.analysis import encode
 
-# Blocks of documents hold 64 KB.
-_BLOCKS_AT_ONCE = 16
+# Blocks of documents hold 16 KB.
+_BLOCKS_AT_ONCE = 64
 _DOCS_AT_ONCE = 512
 _RECORDS_AT_ONCE = 4096
 
