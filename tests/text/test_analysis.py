@@ -238,3 +238,12 @@ def test_words_that_are_dropped_take_a_position():
     assert analyzer.placed("State of the art in C++") == [("state", 0), ("art", 3)]
     assert analyzer.placed("ab中文字 das") == [("ab", 0), ("中文", 1), ("文字", 2), ("da", 3)]
     assert analyzer.placed("… →") == []
+
+
+@given(st.text(st.characters(max_codepoint=127), max_size=40))
+def test_short_texts_are_cut_as_long_ones(text):
+    after = f"{text} {'x ' * 300}"
+    for analyzer in (Analyzer(Analysis()), Analyzer(Analysis(stop="none", min_length=1))):
+        terms, placed = analyzer.terms(text), analyzer.placed(text)
+        assert analyzer.terms(after)[: len(terms)] == terms
+        assert analyzer.placed(after)[: len(placed)] == placed

@@ -1,10 +1,13 @@
 """What a person types, and what it is read as."""
 
+import re
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from likewise.records import Match, match_all, match_any, match_none
+from likewise.text import query_syntax
 from likewise.text.query_syntax import MOST_WORDS, TypedWord, parse_query
 
 FIELDS = ("title",)
@@ -172,3 +175,14 @@ def test_parentheses_by_the_thousand_end_at_once():
     assert parse_query(deep).match == Match("words", "nile")
     for typed in ("(" * 5000 + "nile" + ")" * 5000, "-(" * 5000 + "nile", "nile" + ")" * 200_000):
         assert parse_query(typed).note
+
+
+@given(
+    st.lists(st.sampled_from(["ab", "-", "+", ":", "(", ")", "*", "^2", '"', " ", "OR", "title"]))
+)
+def test_what_is_not_read_has_no_operators(pieces):
+    typed = "".join(pieces)
+    found = parse_query(typed, ["title"])
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(query_syntax, "_MARKED", re.compile(""))
+        assert parse_query(typed, ["title"]) == found

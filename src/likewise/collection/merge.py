@@ -11,18 +11,22 @@ from collections.abc import Callable, Sequence
 import numpy as np
 
 from likewise.collection.build import MOST_BYTES, MOST_DOCS, CopiedWords, SegmentBuilder
-from likewise.collection.documents import compress
+from likewise.collection.documents import Frame, compress
 from likewise.collection.job import Job
 from likewise.collection.manifest import Manifest
+from likewise.collection.positions import Placed
 from likewise.collection.schema import Types
 from likewise.collection.segment import Segment
 from likewise.collection.words import FIELDS, MAIN, Words
 from likewise.compiled import Bytes, Ints, Offsets, kernel
+from likewise.records import Document
 from likewise.text.table import Strings
 
 Progress = Callable[[int], None]
 
 _WIDTH = 8
+# Frames of documents that are copied together.
+_BLOCKS_AT_ONCE = 16
 # What is addressed by four bytes, and grows by a merge.
 _LIMITED = (
     *(f"{field}records" for field in (MAIN, *FIELDS)),
@@ -113,23 +117,40 @@ def copy_segment(
     """Append a segment's live documents; damage must not be copied under a new checksum."""
     segment.check()
     placed = segment.placed(1) if builder.has_positions else None
-    for block in range(segment.documents.n_blocks):
-        first, documents = segment.documents.block(block)
-        rows = first + np.flatnonzero(segment.live[first : first + len(documents)])
-        if len(rows) == 0:
-            continue
-        whole = len(rows) == len(documents)
-        kept = documents if whole else [documents[row - first] for row in rows.tolist()]
-        builder.copy(
-            kept,
-            segment.ids.take(rows),
-            [segment.documents.frame(block)] if whole else compress(kept),
-            words={field: _copy_words(segment.words(field), rows) for field in builder.word_fields},
-            positions=_copy(*placed.positions, rows) if placed else None,
-            languages=segment.languages_of(rows),
-        )
+    for start in range(0, segment.documents.n_blocks, _BLOCKS_AT_ONCE):
+        kept: list[Document] = []
+        frames: list[Frame] = []
+        rows = list[Ints]()
+        for block in range(segment.documents.n_blocks)[start : start + _BLOCKS_AT_ONCE]:
+            first, documents = segment.documents.block(block)
+            live = np.flatnonzero(segment.live[first : first + len(documents)])
+            whole = len(live) == len(documents)
+            mine = documents if whole else [documents[row] for row in live.tolist()]
+            frames += [segment.documents.frame(block)] if whole else compress(mine)
+            kept += mine
+            rows.append(first + live)
+        if kept:
+            _append(segment, builder, kept, frames, np.concatenate(rows), placed)
         if progress is not None:
             progress(len(kept))
+
+
+def _append(
+    segment: Segment,
+    builder: SegmentBuilder,
+    documents: Sequence[Document],
+    frames: list[Frame],
+    rows: Ints,
+    placed: Placed | None,
+) -> None:
+    builder.copy(
+        documents,
+        segment.ids.take(rows),
+        frames,
+        words={field: _copy_words(segment.words(field), rows) for field in builder.word_fields},
+        positions=_copy(*placed.positions, rows) if placed else None,
+        languages=segment.languages_of(rows),
+    )
 
 
 def _copy_words(words: Words, rows: Ints) -> CopiedWords:

@@ -80,6 +80,7 @@ def _find_near(arena: Bytes, offsets: Offsets, key: Ids, most: Int) -> tuple[Int
     n = 0
     word = np.empty(_LONGEST, np.int32)
     rows = np.empty((3, len(key) + 1), np.int64)
+    has = _letters(key)
     for i in range(len(offsets) - 1):
         first, stop = np.int64(offsets[i]), np.int64(offsets[i + 1])
         # A character takes up to four bytes.
@@ -88,12 +89,29 @@ def _find_near(arena: Bytes, offsets: Offsets, key: Ids, most: Int) -> tuple[Int
         size = _decode(arena, first, stop, word)
         if size < 0 or abs(size - len(key)) > most:
             continue
+        # An edit takes one character away and brings one: at most two bits differ.
+        differ = has ^ _letters(word[:size])
+        n_bits = 0
+        while differ and n_bits <= 2 * most:
+            differ &= differ - np.int64(1)
+            n_bits += 1
+        if n_bits > 2 * most:
+            continue
         distance = _distance(key, word[:size], rows, most)
         if distance <= most:
             found[n] = i
             far[n] = distance
             n += 1
     return found[:n].copy(), far[:n].copy()
+
+
+@kernel
+def _letters(word: Ids) -> Int:
+    """Give the characters of a word as bits, those that are alike by 32 as one."""
+    found = np.int64(0)
+    for char in word:
+        found |= np.int64(1) << np.int64(char & 31)
+    return found
 
 
 @kernel

@@ -263,9 +263,11 @@ class Proximate:
         weights = counts * bm25_idf(snapshot.n_docs, doc_freqs)
         query = weights.astype(np.float32), np.ones(len(terms), np.float32)
         scores = score_records(retriever, (terms, *query, np.float32(0)), docs)
-        # Of a document in one of several languages the title has fewer terms than the query.
-        short = snapshot.lengths(docs, TITLE) <= len(asked.terms)
-        whole = np.flatnonzero(short & (scores > 0))
+        lengths = snapshot.lengths(docs, TITLE)
+        # Where words are several terms, one for each language, a title has those of its own.
+        several = len(np.unique(asked.places)) < len(asked.places)
+        fits = lengths <= len(asked.terms) if several else lengths == len(asked.terms)
+        whole = np.flatnonzero(fits & (scores > 0))
         for place, card in zip(whole.tolist(), snapshot.cards(docs[whole]), strict=True):
             exact[place] = snapshot.analyzer.terms(card.title) == [*asked.names]
         return scores / weights.sum(), exact

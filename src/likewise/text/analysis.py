@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import re
 import unicodedata
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
@@ -18,6 +19,9 @@ from likewise.text.languages import AUTO, MIXED, NONE, known_language, read_lang
 from likewise.text.stops import has_stop_words, stop_words
 
 _CACHE_LIMIT = 100_000
+# Below so many characters a kernel takes longer to call than to run.
+_SHORT = 400
+_ASCII_CHUNK = re.compile(rb"[a-z0-9]+")
 # Scripts that put no space between words are indexed by pairs of characters.
 _UNSPACED = (
     (0x0E00, 0x0EFF),
@@ -165,20 +169,18 @@ class Analyzer:
 
     def terms(self, text: str) -> list[str]:
         """List the terms of a text in their order."""
-        if text.isascii() and text.isalnum():  # a word by itself, as it is asked for one by one
-            return [*self.terms_of([text.lower().encode()])[0]]
-        chunks = cut([encode(text)])
-        resolved = self.terms_of(chunks.distinct.all())
-        return [term for token in chunks.tokens.tolist() for term in resolved[token]]
+        chunks, tokens = _cut_one(text)
+        resolved = self.terms_of(chunks)
+        return [term for token in tokens for term in resolved[token]]
 
     def placed(self, text: str) -> list[tuple[str, int]]:
         """List the terms of a text with their positions, at which dropped words count."""
-        chunks = cut([encode(text)])
-        distinct = self.resolve_all(chunks.distinct.all())
+        chunks, tokens = _cut_one(text)
+        distinct = self.resolve_all(chunks)
         ends = list(accumulate(distinct.sizes))
         out: list[tuple[str, int]] = []
         at = 0
-        for token in chunks.tokens.tolist():
+        for token in tokens:
             mine = slice(ends[token] - distinct.sizes[token], ends[token])
             places = (at + place for place in distinct.places[mine])
             out += zip(distinct.terms[mine], places, strict=True)
@@ -291,6 +293,16 @@ class Analyzer:
         if not analysis.numbers and word.isnumeric():
             return False
         return len(word) >= analysis.min_length or is_unspaced(ord(word[0]))
+
+
+def _cut_one(text: str) -> tuple[Sequence[bytes], Sequence[int]]:
+    """Give the distinct chunks of a text, and the number of each that it has in order."""
+    if text.isascii() and len(text) < _SHORT:
+        found = _ASCII_CHUNK.findall(text.lower().encode())
+        numbers = {chunk: i for i, chunk in enumerate(dict.fromkeys(found))}
+        return [*numbers], [numbers[chunk] for chunk in found]
+    chunks = cut([encode(text)])
+    return chunks.distinct.all(), chunks.tokens.tolist()
 
 
 def make_analyzer(analysis: Analysis) -> Analyzer:

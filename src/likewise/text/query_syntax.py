@@ -25,7 +25,8 @@ MOST_WORDS = 29
 LARGEST_BOOST = 100.0
 # Parentheses within one another, more than anybody types.
 DEEPEST = 20
-_MARKED = re.compile(r'["“”+*^:()-]|\b(?:AND|OR|NOT)\b')
+# A text without any of these is plain words: hyphens and colons between words are no operators.
+_MARKED = re.compile(r'["“”*^()]|(?:^|\s)[+-]|\w:\S|\b(?:AND|OR|NOT)\b')
 _TOKEN = re.compile(r'\s*(?:(?P<quoted>[+-]?(?:\w+:)?["“”])|(?P<open>[+-]?\()|(?P<word>[^\s"“”]+))')
 _BOOST = re.compile(r"\^(\d+(?:\.\d+)?)")
 _FIELD = re.compile(r"(\w+):(?=.)")
