@@ -25,6 +25,8 @@ _DECIMAL = re.compile(
     r"-?(?:[0-9]{1,300}(?:\.[0-9]{0,300})?|\.[0-9]{1,300})(?:[eE][+-]?[0-9]{1,5})?"
 )
 _LEADING_ZERO = re.compile(r"-?0[0-9]")
+# Values that hold no mapping.
+_FLAT = frozenset({str, int, float, bool, list, type(None)})
 
 
 def as_number(cell: str) -> str | int | float | None:
@@ -50,6 +52,8 @@ def as_number(cell: str) -> str | int | float | None:
 
 def flatten(record: Mapping[Any, Any], place: str) -> dict[str, Any]:
     """The record with nested mappings turned into dotted keys; their values as they were."""
+    if all(type(key) is str for key in record) and _FLAT.issuperset(map(type, record.values())):
+        return dict(record)
     flat: dict[str, Any] = {}
     stack = [(str(key), value, 1) for key, value in reversed(list(record.items()))]
     while stack:
@@ -72,7 +76,7 @@ def clean(record: Mapping[Any, Any], place: str) -> dict[str, Any]:
     fields = {}
     for key, value in flatten(record, place).items():
         try:
-            stored = _stored(value)
+            stored = value if _is_stored(value) else _stored(value)
         except (TypeError, ValueError, RecursionError) as error:
             raise SourceError(place, f"field {key!r} cannot be stored: {error}") from None
         if stored is not None:
@@ -131,6 +135,14 @@ def _strings(values: Iterable[Any]) -> Iterable[str]:
             yield value
         elif isinstance(value, list):
             yield from (item for item in value if isinstance(item, str))
+
+
+def _is_stored(value: Any) -> bool:
+    """Whether a value is stored as it is, as most are: text, a number, a list of texts."""
+    kind = type(value)
+    if kind is list:
+        return all(type(item) is str for item in value)
+    return kind is str or kind is bool or (kind is int and value in _INT_RANGE)
 
 
 def _stored(value: Any) -> Any:

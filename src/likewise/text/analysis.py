@@ -244,7 +244,7 @@ class Analyzer:
 
         An ASCII chunk is a word, or one with a mark; another one may hold none or several.
         """
-        keeps = self._keeps
+        keeps, longest = self._keeps, self.analysis.max_length
         out = Resolved([], [], [], [], [], [])
         sizes, widths, words, places, exact_sizes, exact = out
         for chunk in chunks:
@@ -255,7 +255,7 @@ class Analyzer:
                 if keeps(word):
                     words.append(word)
                     places.append(0)
-                elif len(word) <= self.analysis.max_length:
+                elif len(word) <= longest:
                     exact.append(word)
             elif chunk.isascii():
                 width = 0
@@ -268,16 +268,14 @@ class Analyzer:
                     if kept:
                         words.append(word)
                         places.append(place)
-                    if len(word) <= self.analysis.max_length and not (
-                        kept and self._fold(word) == word
-                    ):
+                    if len(word) <= longest and not (kept and self._fold(word) == word):
                         exact.append(word)
             sizes.append(len(words) - n_words)
             widths.append(width)
             exact_sizes.append(len(exact) - n_exact)
         if self._stem is not None:
-            stems = zip(self._stem(words), words, strict=True)
-            words[:] = [self._fold(stem or word) for stem, word in stems]
+            stems = (stem or word for stem, word in zip(self._stem(words), words, strict=True))
+            words[:] = [stem if stem.isascii() else self._fold(stem) for stem in stems]
         elif self.analysis.fold:
             words[:] = [fold(word) for word in words]
         return out
@@ -288,11 +286,11 @@ class Analyzer:
     def _keeps(self, word: str) -> bool:
         """Tell whether a word becomes a term."""
         analysis = self.analysis
-        if len(word) > analysis.max_length or word in self._stop:
+        if word in self._stop or (not analysis.numbers and word.isnumeric()):
             return False
-        if not analysis.numbers and word.isnumeric():
-            return False
-        return len(word) >= analysis.min_length or is_unspaced(ord(word[0]))
+        if analysis.min_length <= len(word) <= analysis.max_length:
+            return True
+        return len(word) <= analysis.max_length and is_unspaced(ord(word[0]))
 
 
 def _cut_one(text: str) -> tuple[Sequence[bytes], Sequence[int]]:
