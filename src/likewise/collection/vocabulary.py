@@ -5,6 +5,8 @@ Terms stand in the order in which they came, so each question is one pass over t
 
 from __future__ import annotations
 
+from functools import partial
+
 import numpy as np
 
 from likewise.collection.snapshot import Snapshot
@@ -31,7 +33,8 @@ def terms_near(snapshot: Snapshot, term: str, *, edits: int = 2) -> tuple[Ints, 
     key = np.array([ord(char) for char in term[: _LONGEST + 1]], np.int32)
     numbers, distances = [np.empty(0, np.int64)], [np.empty(0, np.int64)]
     for segment in snapshot.segments if 0 < len(key) <= _LONGEST else ():
-        found, far = _find_near(*segment.terms, key, edits)
+        shapes = snapshot.memo(("shapes", segment.entry.id), partial(_shapes_of, *segment.terms))
+        found, far = _find_near(*segment.terms, *shapes, key, edits)
         numbers.append(found + segment.entry.first_term)
         distances.append(far)
     return np.concatenate(numbers), np.concatenate(distances)
@@ -69,34 +72,45 @@ def _find_with(arena: Bytes, offsets: Offsets, key: Bytes, prefix: bool) -> Ints
 
 
 @kernel
-def _find_near(arena: Bytes, offsets: Offsets, key: Ids, most: Int) -> tuple[Ints, Ints]:
+def _shapes_of(arena: Bytes, offsets: Offsets) -> tuple[Ints, Ids]:
+    """Give the characters of each string as bits, and how many there are (-1: too many)."""
+    letters = np.empty(len(offsets) - 1, np.int64)
+    sizes = np.empty(len(offsets) - 1, np.int32)
+    word = np.empty(_LONGEST, np.int32)
+    for i in range(len(offsets) - 1):
+        size = _decode(arena, np.int64(offsets[i]), np.int64(offsets[i + 1]), word)
+        sizes[i] = size
+        letters[i] = _letters(word[: max(size, 0)])
+    return letters, sizes
+
+
+@kernel
+def _find_near(
+    arena: Bytes, offsets: Offsets, letters: Ints, sizes: Ids, key: Ids, most: Int
+) -> tuple[Ints, Ints]:
     """Find the strings within so many edits of a key, given as its characters.
 
     Equals the strings whose optimal string alignment distance (insertions, deletions,
     substitutions and swaps of neighbours, no part edited twice) is at most `most`.
     """
-    found = np.empty(len(offsets) - 1, np.int64)
-    far = np.empty(len(offsets) - 1, np.int64)
+    found = np.empty(len(sizes), np.int64)
+    far = np.empty(len(sizes), np.int64)
     n = 0
     word = np.empty(_LONGEST, np.int32)
     rows = np.empty((3, len(key) + 1), np.int64)
     has = _letters(key)
-    for i in range(len(offsets) - 1):
-        first, stop = np.int64(offsets[i]), np.int64(offsets[i + 1])
-        # A character takes up to four bytes.
-        if stop - first < len(key) - most or stop - first > 4 * (len(key) + most):
-            continue
-        size = _decode(arena, first, stop, word)
-        if size < 0 or abs(size - len(key)) > most:
+    for i in range(len(sizes)):
+        if sizes[i] < 0 or abs(sizes[i] - len(key)) > most:
             continue
         # An edit takes one character away and brings one: at most two bits differ.
-        differ = has ^ _letters(word[:size])
+        differ = has ^ letters[i]
         n_bits = 0
         while differ and n_bits <= 2 * most:
             differ &= differ - np.int64(1)
             n_bits += 1
         if n_bits > 2 * most:
             continue
+        size = _decode(arena, np.int64(offsets[i]), np.int64(offsets[i + 1]), word)
         distance = _distance(key, word[:size], rows, most)
         if distance <= most:
             found[n] = i
@@ -107,10 +121,10 @@ def _find_near(arena: Bytes, offsets: Offsets, key: Ids, most: Int) -> tuple[Int
 
 @kernel
 def _letters(word: Ids) -> Int:
-    """Give the characters of a word as bits, those that are alike by 32 as one."""
+    """Give the characters of a word as bits, those that are alike by 63 as one."""
     found = np.int64(0)
     for char in word:
-        found |= np.int64(1) << np.int64(char & 31)
+        found |= np.int64(1) << np.int64(char % 63)
     return found
 
 
