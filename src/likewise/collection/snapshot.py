@@ -97,11 +97,14 @@ class Snapshot:
 
     def memo(self, key: Hashable, make: Callable[[], Value]) -> Value:
         """Give what was made of this snapshot before, else make it; it goes with the snapshot."""
+        # Not looked up twice: another thread may forget it meanwhile.
+        value: Value = self._memo.get(key, _NOT_MADE)
+        if value is not _NOT_MADE:
+            return value
         with self._lock:
             mine = self._making.setdefault(key, Lock())
         with mine:
-            # Not looked up twice: another thread may forget it meanwhile.
-            value: Value = self._memo.get(key, _NOT_MADE)
+            value = self._memo.get(key, _NOT_MADE)
             if value is _NOT_MADE:
                 value = self._memo[key] = make()
         return value

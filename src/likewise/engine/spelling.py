@@ -28,6 +28,7 @@ RARE_DOCS, FAR_COMMONER, RARE_LENGTH = 2, 100, 5
 _EDIT, _FIRST_LETTER = 4.0, 2.0
 # Of so many terms the words are looked up.
 _COMPARED = 4
+_BM25 = BM25()
 
 
 class Spelling(NamedTuple):
@@ -53,7 +54,7 @@ def check_spelling(typed: TypedQuery, snapshot: Snapshot) -> Spelling:
     if not any(word.prefix for word in typed.words):
         # Nearly always all is well: that takes a look at terms alone.
         every = [term for word in typed.words for term in snapshot.analyzer.terms(word.text)]
-        if retriever_of(snapshot, BM25()).known(every)[1].min(initial=RARE_DOCS + 1) > RARE_DOCS:
+        if retriever_of(snapshot, _BM25).known(every)[1].min(initial=RARE_DOCS + 1) > RARE_DOCS:
             return Spelling()
     words: dict[str, str] = {}
     unknown: list[str] = []
