@@ -8,7 +8,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from types import TracebackType
-from typing import Any, Protocol, Self
+from typing import Any, ClassVar, Protocol, Self
 
 import numpy as np
 from numpy.typing import DTypeLike, NDArray
@@ -38,6 +38,11 @@ class Arrays(Protocol):
 
 class Output(Protocol):
     """Where arrays are put: a file, or memory."""
+
+    @property
+    def folder(self) -> Path | None:
+        """The folder of the file; None for memory."""
+        ...
 
     def put(self, name: str, values: NDArray[Any], dtype: DTypeLike | None = None) -> None:
         """Put a whole array."""
@@ -169,6 +174,8 @@ class Stream:
 class Memory:
     """A pack that is not written: what a reader works out for itself."""
 
+    folder: ClassVar[None] = None
+
     def __init__(self) -> None:
         self._meta: dict[str, Any] = {}
         self._arrays: dict[str, NDArray[Any]] = {}
@@ -207,6 +214,11 @@ class PrefixedOutput:
 
     output: Output
     prefix: str
+
+    @property
+    def folder(self) -> Path | None:
+        """The folder of the file; None for memory."""
+        return self.output.folder
 
     def put(self, name: str, values: NDArray[Any], dtype: DTypeLike | None = None) -> None:
         """Put a whole array."""

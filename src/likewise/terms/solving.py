@@ -19,7 +19,7 @@ from likewise.terms.eigenvectors import Leading, leading
 from likewise.terms.laplacian import Laplacian
 from likewise.terms.polynomial import approximate
 from likewise.terms.sketch import PROBES, Sketch, sketch_by_polynomial, sketch_by_solving
-from likewise.terms.transforms import Resistance, Transform
+from likewise.terms.transforms import Transform
 
 _BLOCK = 32
 _LARGEST_GROWTH = 1e3
@@ -172,7 +172,7 @@ class SolvedKernel:
         seed: int = 0,
         constant: bool = True,
     ) -> None:
-        if not isinstance(transform, Resistance):
+        if transform.shift is None:
             raise UsageError(
                 f"only the resistance kernel is the solution of equations, not {transform}: use "
                 "route='auto'"
@@ -180,6 +180,7 @@ class SolvedKernel:
         _check_tol(tol)
         self.laplacian = laplacian
         self.transform = transform
+        self.shift = transform.shift
         self.tol = tol
         self.steps = steps
         self.seed = seed
@@ -193,18 +194,18 @@ class SolvedKernel:
     @property
     def inverse(self) -> Doubles:
         """The inverse of what L + εI has on its diagonal."""
-        return 1.0 / (self.laplacian.own + self.transform.eps)
+        return 1.0 / (self.laplacian.own + self.shift)
 
     def columns(self, sets: Doubles) -> Doubles:
         """Give K @ sets."""
         out = self.solve(sets)
         if self.constant and self.null.is_there:
-            out += self.null.within(sets) / self.transform.eps
+            out += self.null.within(sets) / self.shift
         return out
 
     def through(self, sets: Doubles) -> Doubles:
         """Give h(M) @ sets, which is K @ sets / (c + ε)."""
-        return self.columns(sets) / (self.laplacian.centre + self.transform.eps)
+        return self.columns(sets) / (self.laplacian.centre + self.shift)
 
     def block(self, nodes: Ints) -> Doubles:
         """Give the entries of K between nodes."""
@@ -240,7 +241,7 @@ class SolvedKernel:
 
     def solve(self, sides: Doubles) -> Doubles:
         """Solve (L + εI) x = b for the part of b that L does not take to zero, column by column."""
-        own = (self.laplacian.own + self.transform.eps)[:, None]
+        own = (self.laplacian.own + self.shift)[:, None]
         left = self.null.without(sides)
         out = np.zeros_like(left)
         limits = self.tol * np.sqrt(_products(left, left))
