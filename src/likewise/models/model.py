@@ -86,9 +86,12 @@ class Model(ABC):
     def arrays(self) -> dict[str, NDArray[Any]]:
         """Give the arrays that it is stored as."""
 
-    @abstractmethod
     def about(self) -> dict[str, Any]:
-        """Give the plain values that it is stored with."""
+        """Give the plain values that it is stored with: how it was fitted, and more of its own."""
+        return {
+            "settings": dict(self.settings),
+            "history": [dict(note) for note in self.history],
+        }
 
     @classmethod
     @abstractmethod

@@ -85,8 +85,7 @@ class Subspace(Model):
         """Give the plain values that it is stored with."""
         return {
             "n_docs": self.vocabulary.n_docs,
-            "settings": dict(self.settings),
-            "history": [dict(note) for note in self.history],
+            **super().about(),
             "weighting": self.weighting,
             "average_length": self.average_length,
             "power": self.power,

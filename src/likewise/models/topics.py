@@ -90,8 +90,7 @@ class TopicModel(Model):
         """Give the plain values that it is stored with."""
         return {
             "n_docs": self.vocabulary.n_docs,
-            "settings": dict(self.settings),
-            "history": [dict(note) for note in self.history],
+            **super().about(),
             "betas": list(self.priors[2:]),
             "switch": self.switch,
             "labels": list(self.labels),

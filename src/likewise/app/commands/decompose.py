@@ -9,7 +9,15 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from likewise.app.options import Commands, add_json, command, positive, print_json, whole
+from likewise.app.options import (
+    Commands,
+    add_document,
+    add_json,
+    command,
+    positive,
+    print_json,
+    whole,
+)
 from likewise.app.texts import read_document, write_text
 from likewise.errors import UsageError
 
@@ -71,12 +79,7 @@ def register(commands: Commands) -> None:
         manual=_DECOMPOSE_MANUAL,
     )
     parts.add_argument("collection", type=Path, metavar="DIR", help="the collection")
-    what = parts.add_mutually_exclusive_group(required=True)
-    what.add_argument(
-        "--doc", metavar="FILE", help="a document of any format; - is text on standard input"
-    )
-    what.add_argument("--id", metavar="ID", help="a document of the collection")
-    what.add_argument("--text", metavar="TEXT", help="this text")
+    add_document(parts)
     _add_model(parts)
     parts.add_argument(
         "--words", type=positive, default=15, metavar="N", help="specific words (default 15)"

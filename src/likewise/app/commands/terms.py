@@ -12,6 +12,7 @@ from likewise.app.figures import check_figure, draw_figure, say
 from likewise.app.graphs import graph_name, listed, see_graph
 from likewise.app.options import (
     Commands,
+    add_document,
     add_json,
     add_k,
     command,
@@ -107,12 +108,7 @@ def register(commands: Commands) -> None:
         manual=_PREDICT_MANUAL,
     )
     predict.add_argument("collection", type=Path, metavar="DIR", help="the collection")
-    which = predict.add_mutually_exclusive_group(required=True)
-    which.add_argument(
-        "--doc", metavar="FILE", help="a document of any format; - is text on standard input"
-    )
-    which.add_argument("--id", metavar="ID", help="a document of the collection")
-    which.add_argument("--text", metavar="TEXT", help="this text")
+    add_document(predict)
     add_k(predict, 20, "terms")
     predict.add_argument(
         "--by",
