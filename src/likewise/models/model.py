@@ -185,7 +185,7 @@ class Model(ABC):
         """Give for each word of documents how far it is topical, its own, background; its topic."""
         self._refuse("says nothing of single words")
 
-    def telling_rows(
+    def distinctive_rows(
         self, collection: Snapshot, weights: Doubles, numbers: Ints, n: int
     ) -> list[Ints]:
         """Find the vocabulary rows of the n words that tell most of topics, by their weights.

@@ -32,7 +32,7 @@ Share is the topic's part of all words of the collection; coherence is the mean 
 ten words, from -1 (they never meet in a document) to 1 (they never part). An axis of a space such
 as lsi has two poles, whose words are told apart by + and -. Topics are numbered from 0.
 
-The words of the table are the telling ones: likely in the topic, and likelier than elsewhere
+The words of the table are the distinctive ones: likely in the topic, and likelier than elsewhere
 (relevance, Sievert and Shirley 2014, lambda 0.6). --topic shows the likeliest as well.
 
 examples:
@@ -144,7 +144,7 @@ def _topic_json(topic: TopicDescription) -> dict[str, Any]:
         "share": topic.share,
         "coherence": topic.coherence,
     }
-    for name in ("words", "telling", "opposite", "nearest", "documents"):
+    for name in ("words", "distinctive", "opposite", "nearest", "documents"):
         values[name] = [part._asdict() for part in getattr(topic, name)]
     return values | {"pole_coherence": list(topic.pole_coherence)}
 
@@ -163,7 +163,7 @@ def _table(topics: Sequence[TopicDescription]) -> str:
             rows.append([*first, "+ " + _words(topic.words)])
             rows.append([*[""] * len(first), "- " + _words(topic.opposite)])
         else:
-            rows.append([*first, _words(topic.telling or topic.words)])
+            rows.append([*first, _words(topic.distinctive or topic.words)])
     width = shutil.get_terminal_size((120, 24)).columns
     return "\n".join(align(rows, ">>><<" if labelled else ">>><", width=width, least=40))
 
@@ -180,19 +180,22 @@ def _details(topic: TopicDescription, described: Sequence[TopicDescription]) -> 
     ]
     if axis:
         lines += [
-            f"  positive   {_weighed(topic.words)}",
-            f"  negative   {_weighed(topic.opposite) or '-'}",
+            f"  positive    {_weighed(topic.words)}",
+            f"  negative    {_weighed(topic.opposite) or '-'}",
         ]
     else:
-        lines += [f"  likeliest  {_weighed(topic.words)}", f"  telling    {_words(topic.telling)}"]
+        lines += [
+            f"  likeliest   {_weighed(topic.words)}",
+            f"  distinctive {_words(topic.distinctive)}",
+        ]
     for i, near in enumerate(topic.nearest):
         words = _words(described[near.number].words[:6])
         start = "nearest" if i == 0 else ""
-        lines.append(f"  {start:<10} {near.distance:.3f}  topic {near.number}: {words}")
+        lines.append(f"  {start:<11} {near.distance:.3f}  topic {near.number}: {words}")
     for i, example in enumerate(topic.documents):
         start = "documents" if i == 0 else ""
         title = f"{one_line(example.doc_id)}  {shorten(example.title, 72)}"
-        lines.append(f"  {start:<10} {example.weight:6.1%} {title}")
+        lines.append(f"  {start:<11} {example.weight:6.1%} {title}")
     return "\n".join(lines)
 
 

@@ -224,7 +224,7 @@ def _read(options: argparse.Namespace) -> RiskTable:
 def _draw(table: RiskTable, to: Path) -> list[Path]:
     from likewise.draw.curves import draw_risk
 
-    depth = table.telling_depth
+    depth = table.first_depth_with_loss
     lines = table.lines(depth)
     if any(math.isnan(gain) for line in lines.values() for _, gain in line):
         raise UsageError("the baseline's mean is 0, and nothing is a gain over it")
