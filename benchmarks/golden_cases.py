@@ -272,9 +272,9 @@ def term_cases(texts: tuple[str, ...], *, few: bool = False) -> Iterator[tuple[s
         if not few or word in ("resistance", "diffusion"):
             yield f"terms/related, {word}", related(texts, **how)
             yield f"terms/distance, {word}", apart(texts, **how)
-    for by in ("likely", "telling"):
-        yield f"terms/predict, {by}", predicted(texts=texts, by=by)
-        yield f"terms/predict, {by}, documents", predicted(by=by)
+    for name, by in (("likely", "likely"), ("telling", "distinctive")):
+        yield f"terms/predict, {name}", predicted(texts=texts, by=by)
+        yield f"terms/predict, {name}, documents", predicted(by=by)
     for strategy in ("loo", "tat"):
         yield f"terms/perturb, {strategy}", perturbed(strategy)
 

@@ -321,7 +321,7 @@ class Part(NamedTuple):
 
 
 class Topic(NamedTuple):
-    """A topic's name: its number, the label that somebody gave it, and its telling words."""
+    """A topic's name: its number, the label that somebody gave it, and its distinctive words."""
 
     number: int
     label: str

@@ -77,7 +77,7 @@ def test_topics_json_and_order(call):
     first, second = out["topics"]
     assert first["share"] >= second["share"]
     assert first["share"] + second["share"] == pytest.approx(out["shares"]["topic"], rel=1e-4)
-    assert len(first["words"]) == len(first["telling"]) == 3
+    assert len(first["words"]) == len(first["distinctive"]) == 3
     assert set(first["words"][0]) == {"term", "word", "weight"}
     by_coherence = json.loads(call("topics", "--json", "--sort", "coherence")[0])["topics"]
     assert by_coherence[0]["coherence"] >= by_coherence[1]["coherence"]
@@ -88,7 +88,7 @@ def test_topics_in_detail(call):
     first, second = out.split("\n\n")
     assert first.startswith("topic 1: ")
     assert second.startswith("topic 0: ")
-    for part in ("likeliest", "telling", "nearest", "documents"):
+    for part in ("likeliest", "distinctive", "nearest", "documents"):
         assert f"\n  {part}" in first
     assert "topic 0: " in first
     assert "space0  space 0" in out
@@ -117,7 +117,7 @@ def test_poles_and_labels_in_the_table():
     ]
     shown = decompose._details(axis, [axis])
     assert shown.startswith("axis 10: 50.00% of the squared singular values, coherence -0.250")
-    assert "negative   ovens -0.100" in shown
+    assert "negative    ovens -0.100" in shown
 
 
 def test_decompose_a_stored_document(call):

@@ -259,14 +259,14 @@ def test_what_came_along_the_graph_alone(call):
     assert "along the graph alone" in out
 
 
-def test_telling_terms_are_those_of_words(call, here):
+def test_distinctive_terms_are_those_of_words(call, here):
     call("term-graph")
     (here / "names.txt").write_text("\n".join(NAMES))
     call("term-graph", "--names", "names.txt")
     code, out, _ = call("predict-terms", "--id", "1")
-    assert (code, out) == (0, call("predict-terms", "--id", "1", "--by", "telling")[1])
+    assert (code, out) == (0, call("predict-terms", "--id", "1", "--by", "distinctive")[1])
     heading, *lines = out.splitlines()
-    assert heading.split() == ["term", "telling", "share", "found"]
+    assert heading.split() == ["term", "distinctive", "share", "found"]
     expected = lw.open("notes.lw").terms.predict(id="1")
     for line, one in zip(lines, expected, strict=True):
         _, name, score, share, *_ = line.split()

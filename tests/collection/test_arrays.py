@@ -75,3 +75,9 @@ def test_shapes_that_are_required():
     for shapes in ({"codes": (4,)}, {"codes": (5, 3)}, {"words_sizes": (3,)}, {"gone": (1,)}):
         with pytest.raises(DamagedError, match=r"the model: .* is shaped"):
             require(memory, "the model", **shapes)
+
+
+def test_an_output_says_where_its_file_is(tmp_path):
+    with write_pack(tmp_path / "pack") as out:
+        assert out.folder == PrefixedOutput(out, "a.").folder == tmp_path
+    assert Memory().folder is None

@@ -433,31 +433,33 @@ def test_predicted_terms_are_what_others_vote_for(notes, kind, which):
 
 
 @pytest.mark.parametrize("kind", ["terms", "names"])
-def test_telling_terms_are_those_above_their_usual_share(notes, kind):
+def test_distinctive_terms_are_those_above_their_usual_share(notes, kind):
     graph = notes.terms.make_graph(**{"names": NAMES} if kind == "names" else {"filters": ALL})
     text = "flutter of a hinge"
     likely = {one.name: one for one in notes.terms.predict(text, k=1000, known=True, by="likely")}
-    telling = notes.terms.predict(text, k=1000, known=True, by="telling")
+    distinctive = notes.terms.predict(text, k=1000, known=True, by="distinctive")
     usual = dict(zip(names_of(graph), graph.stored.counted.doc_freqs.tolist(), strict=True))
     total = sum(usual.values())
     expected = {
         name: one.share * np.log(one.share * total / usual[name]) for name, one in likely.items()
     }
-    assert {one.name: one.score for one in telling} == pytest.approx(
+    assert {one.name: one.score for one in distinctive} == pytest.approx(
         {name: score for name, score in expected.items() if score > 0}
     )
-    assert [one.score for one in telling] == sorted((one.score for one in telling), reverse=True)
-    for one in telling:
+    assert [one.score for one in distinctive] == sorted(
+        (one.score for one in distinctive), reverse=True
+    )
+    for one in distinctive:
         # Parts are those of the share, whatever terms are ranked by.
         assert one[2:] == likely[one.name][2:]
-    assert telling
-    assert kind == "names" or len(telling) < len(likely)
-    # Of words telling ones are given, of names likely ones.
+    assert distinctive
+    assert kind == "names" or len(distinctive) < len(likely)
+    # Of words distinctive ones are given, of names likely ones.
     usually = notes.terms.predict(text, k=1000, known=True)
-    assert usually == (telling if kind == "terms" else [*likely.values()])
+    assert usually == (distinctive if kind == "terms" else [*likely.values()])
     mentioned = {names_of(graph)[i] for i in graph.stored.nodes.find(notes.snapshot, text)}
-    rest = notes.terms.predict(text, k=3, by="telling")
-    assert rest == [one for one in telling if one.name not in mentioned][:3]
+    rest = notes.terms.predict(text, k=3, by="distinctive")
+    assert rest == [one for one in distinctive if one.name not in mentioned][:3]
 
 
 @pytest.mark.parametrize(
@@ -478,7 +480,7 @@ def test_telling_terms_are_those_above_their_usual_share(notes, kind):
         (lambda c: c.terms.predict(id=5), "id is a text, not 5"),
         (lambda c: c.terms.predict("wing", k="3"), "k is a whole number, not '3'"),
         (lambda c: c.terms.predict("wing", voters=0.5), "voters is a whole number, not 0.5"),
-        (lambda c: c.terms.predict("wing", by="share"), "by likely or telling, not 'share'"),
+        (lambda c: c.terms.predict("wing", by="share"), "by likely or distinctive, not 'share'"),
         (lambda c: Filters(size=2.5), "size is a number of terms .* not 2.5"),
         (lambda c: Filters(min_df="3"), "min_df is a number of documents, at least 1, not '3'"),
         (lambda c: Filters(max_df="1"), "max_df is a share .* not '1'"),

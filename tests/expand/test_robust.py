@@ -223,3 +223,9 @@ def test_a_share_of_nothing_leaves_the_query_alone(seas):
 def test_options_that_cannot_be_meant_are_refused(options, message):
     with pytest.raises(UsageError, match=message):
         Robust(**options)
+
+
+def test_only_what_goes_by_a_similarity_has_another():
+    how = Robust(docs=5)
+    assert how.with_similarity("jaccard") == Robust(similarity="jaccard", docs=5)
+    assert RankedRM().with_similarity("jaccard") is None

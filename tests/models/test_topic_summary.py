@@ -142,7 +142,7 @@ def test_topics_are_described(shelf):
     assert (space.number, space.label, bread.label) == (0, "space", "bread")
     assert {word.word for word in space.words[:3]} == {"satellite", "orbit", "note"}
     assert {word.term for word in bread.words[:4]} == {"bread", "bake", "oven", "note"}
-    assert len(space.words) == len(space.telling) == 4
+    assert len(space.words) == len(space.distinctive) == 4
     weights = [word.weight for word in space.words]
     assert weights == sorted(weights, reverse=True)
     assert {example.doc_id for example in space.documents} == {"d0", "d1"}
@@ -187,7 +187,7 @@ def test_axes_have_two_poles(shelf):
     assert all(word.weight < 0 for word in first.opposite)
     assert (first.share, second.share) == pytest.approx((0.8, 0.2))
     assert first.coherence == pytest.approx(sum(first.pole_coherence) / 2)
-    assert first.telling == first.nearest == ()
+    assert first.distinctive == first.nearest == ()
     assert first.documents[0].doc_id in {"d0", "d1"}
 
 

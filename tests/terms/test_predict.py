@@ -117,10 +117,10 @@ def test_the_voters_of_a_term_share_its_votes(graph):
         assert [doc for doc, _ in every] == sorted(has, key=lambda doc: -scores[doc])
 
 
-def test_telling_terms_are_voted_for_above_their_usual_share(graph):
+def test_distinctive_terms_are_voted_for_above_their_usual_share(graph):
     found = predict(graph, DOCS, SCORES)
     usual = graph.stored.counted.doc_freqs
-    told = found.telling(usual)
+    told = found.distinctive(usual)
     for node, p in enumerate(found.scores.tolist()):
         q = usual[node] / usual.sum()
         assert told[node] == (pytest.approx(p * np.log(p / q)) if p > 0 else 0)
@@ -129,8 +129,8 @@ def test_telling_terms_are_voted_for_above_their_usual_share(graph):
     assert told.min() < 0 < told.max()
     # Votes as documents are in general tell nothing.
     everywhere = found._replace(scores=usual / usual.sum())
-    assert everywhere.telling(usual) == pytest.approx(np.zeros(len(graph)))
-    assert not found.telling(np.zeros_like(usual)).any()
+    assert everywhere.distinctive(usual) == pytest.approx(np.zeros(len(graph)))
+    assert not found.distinctive(np.zeros_like(usual)).any()
 
 
 def test_the_order_of_documents_does_not_matter(graph):

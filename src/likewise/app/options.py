@@ -111,6 +111,16 @@ def add_k(parser: argparse.ArgumentParser, default: int, what: str = "answers") 
     )
 
 
+def add_document(parser: argparse.ArgumentParser) -> None:
+    """Add --doc, --id and --text, one of which says what document is asked about."""
+    which = parser.add_mutually_exclusive_group(required=True)
+    which.add_argument(
+        "--doc", metavar="FILE", help="a document of any format; - is text on standard input"
+    )
+    which.add_argument("--id", metavar="ID", help="a document of the collection")
+    which.add_argument("--text", metavar="TEXT", help="this text")
+
+
 def add_json(parser: argparse.ArgumentParser) -> None:
     """Add --json."""
     parser.add_argument("--json", action="store_true", help="print JSON instead of text")

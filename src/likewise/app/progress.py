@@ -6,7 +6,6 @@ import os
 import sys
 import time
 from collections.abc import Callable, Iterable, Iterator
-from types import TracebackType
 from typing import TYPE_CHECKING, Protocol, Self, TextIO, TypeVar
 
 if TYPE_CHECKING:
@@ -64,12 +63,7 @@ class Progress:
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:
         if self._bar is not None:
             self._bar.stop()
         if self._shown and kind is None:

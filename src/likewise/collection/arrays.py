@@ -7,8 +7,7 @@ from collections.abc import Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
-from types import TracebackType
-from typing import Any, Protocol, Self
+from typing import Any, ClassVar, Protocol, Self
 
 import numpy as np
 from numpy.typing import DTypeLike, NDArray
@@ -38,6 +37,11 @@ class Arrays(Protocol):
 
 class Output(Protocol):
     """Where arrays are put: a file, or memory."""
+
+    @property
+    def folder(self) -> Path | None:
+        """The folder of the file; None for memory."""
+        ...
 
     def put(self, name: str, values: NDArray[Any], dtype: DTypeLike | None = None) -> None:
         """Put a whole array."""
@@ -154,12 +158,7 @@ class Stream:
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:
         if kind is None:
             self.close()
         else:
@@ -168,6 +167,8 @@ class Stream:
 
 class Memory:
     """A pack that is not written: what a reader works out for itself."""
+
+    folder: ClassVar[None] = None
 
     def __init__(self) -> None:
         self._meta: dict[str, Any] = {}
@@ -207,6 +208,11 @@ class PrefixedOutput:
 
     output: Output
     prefix: str
+
+    @property
+    def folder(self) -> Path | None:
+        """The folder of the file; None for memory."""
+        return self.output.folder
 
     def put(self, name: str, values: NDArray[Any], dtype: DTypeLike | None = None) -> None:
         """Put a whole array."""

@@ -8,7 +8,6 @@ import time
 import weakref
 from contextlib import suppress
 from pathlib import Path
-from types import TracebackType
 from typing import Self
 
 from likewise.collection.generations import new_id
@@ -56,12 +55,7 @@ class Job:
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         self.close()
 
 

@@ -74,6 +74,11 @@ class Packer:
         self._meta: dict[str, Any] = {}
         self._arrays: dict[str, list[Any]] = {}
 
+    @property
+    def folder(self) -> Path:
+        """The folder of its file."""
+        return self.path.parent
+
     def put(self, name: str, values: NDArray[Any], dtype: DTypeLike | None = None) -> None:
         """Put a whole array."""
         laid = np.ascontiguousarray(values, dtype)
@@ -84,7 +89,7 @@ class Packer:
 
     def stream(self, name: str, dtype: DTypeLike, width: int = 0) -> Stream:
         """Begin an array of unknown length, written beside until it is closed."""
-        return Stream(self, name, dtype, width, most=MOST_BUFFERED, folder=self.path.parent)
+        return Stream(self, name, dtype, width, most=MOST_BUFFERED, folder=self.folder)
 
     def note(self, **values: Any) -> None:
         """Put small plain values."""

@@ -16,7 +16,7 @@ from likewise.engine.queries import Queries, as_queries, frame_queries, query_fr
 from likewise.errors import UsageError, WrongType
 from likewise.evaluate.trec import Run
 from likewise.records import ALL, Filter, Query
-from likewise.retrieve.models import BM25, Model
+from likewise.retrieve.models import BM25
 from likewise.show.text import one_line
 from likewise.stages.stage import Chain, Context, Result, Stage, Where, as_stage
 
@@ -161,7 +161,7 @@ class Pipeline:
     @property
     def name(self) -> str:
         """How it is written, without its filter: the name of runs and answers."""
-        return " >> ".join(str(one) for one in self.stage.steps if not isinstance(one, Where))
+        return " >> ".join(str(one) for one in self.stage.steps if not one.only_filters)
 
     def __repr__(self) -> str:
         return str(self.stage)
@@ -182,7 +182,7 @@ def read_search(
         from likewise.expand.expansion import read_expander
 
         how = read_expander(expand)
-        if not isinstance(stage.steps[-1], Model):
+        if not stage.steps[-1].by_terms:
             raise UsageError(
                 f"{stage} has no terms to expand; bm25, ql, ql-jm and tfidf search by them"
             )
@@ -209,7 +209,7 @@ def read_method(method: Method, filter: Filters = "") -> Stage:
 
 def check_searches(pipeline: Pipeline) -> Pipeline:
     """Refuse stages that find nothing because nothing comes before them."""
-    first = next(one for one in pipeline.stage.steps if not isinstance(one, Where))
+    first = next(one for one in pipeline.stage.steps if not one.only_filters)
     if first.depth(pipeline.k, log=False) > 0:
         raise UsageError(f"{first} works on a ranking: put a search before it, bm25 >> {first}")
     return pipeline

@@ -43,7 +43,7 @@ class Predicted(NamedTuple):
     `share` is its share p of all votes; `documents` are the ids of those that count the most for
     it, with their parts of the share, and `stepped` is the part that came along the graph. `score`
     is what terms are ranked by: the share (likely), or p log(p / q), q being the term's share of
-    all document frequencies (telling).
+    all document frequencies (distinctive).
     """
 
     name: str
@@ -219,11 +219,11 @@ class Terms:
 
         Those that it does mention are among them only if `known`. `voters` is how many documents
         like it are asked. `by` is what terms are ranked by, see `Predicted`: "likely", which
-        frequent words are, or "telling", of which it says more than is usual; without a word,
-        telling of terms and likely of names.
+        frequent words are, or "distinctive", of which it says more than is usual; without a word,
+        distinctive of terms and likely of names.
         """
         from likewise.terms.nodes import TERMS
-        from likewise.terms.predict import BY, LIKELY, TELLING, VOTERS, predict
+        from likewise.terms.predict import BY, DISTINCTIVE, LIKELY, VOTERS, predict
 
         check_texts(text=text, id=id, by=by)
         if bool(text) == bool(id):
@@ -232,7 +232,7 @@ class Terms:
         if by not in ("", *BY):
             raise UsageError(f"terms are ranked by {' or '.join(BY)}, not {by!r}")
         opened = self.graph(graph)
-        by = by or (TELLING if opened.stored.nodes.kind == TERMS else LIKELY)
+        by = by or (DISTINCTIVE if opened.stored.nodes.kind == TERMS else LIKELY)
         snapshot = self._state.snapshot
         own = snapshot.find_doc(id) if id else -1
         text = content(snapshot.document(own)) if id else text
@@ -240,7 +240,9 @@ class Terms:
         [ranking] = retriever.rank([snapshot.analyzer.counts(text)], k=(voters or VOTERS) + 1)
         others = np.flatnonzero(ranking.docs != own)[: voters or VOTERS]
         found = predict(opened, ranking.docs[others], ranking.scores[others].astype(np.float64))
-        scores = found.scores if by == LIKELY else found.telling(opened.stored.counted.doc_freqs)
+        scores = (
+            found.scores if by == LIKELY else found.distinctive(opened.stored.counted.doc_freqs)
+        )
         eligible = scores > 0
         if not known:
             eligible[opened.stored.nodes.find(snapshot, text)] = False

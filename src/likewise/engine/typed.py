@@ -9,7 +9,7 @@ from likewise.engine.spelling import check_spelling
 from likewise.records import Query
 from likewise.retrieve.exact import ExactWords, exact_words
 from likewise.retrieve.typed import read_typed
-from likewise.stages.stage import Chain, Where
+from likewise.stages.stage import Chain
 
 ONLY_UNWANTED = "there are only words to leave out, and none to look for"
 
@@ -48,6 +48,6 @@ def _only_spelled(query: Query, snapshot: Snapshot) -> bool:
 
 def _as_spelled(pipeline: Pipeline) -> Pipeline:
     """Give the search by words as they are spelled, under the same filters."""
-    filters = [step for step in pipeline.stage.steps if isinstance(step, Where)]
+    filters = [step for step in pipeline.stage.steps if step.only_filters]
     stage = Chain((*filters, ExactWords()))
     return Pipeline(pipeline.snapshot, stage, k=pipeline.k, threads=pipeline.threads)

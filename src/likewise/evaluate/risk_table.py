@@ -51,7 +51,7 @@ class RiskTable:
         return tuple(loss.depth for loss in self.risks[0].losses)
 
     @property
-    def telling_depth(self) -> int:
+    def first_depth_with_loss(self) -> int:
         """The first depth at which anything is lost, so that a figure has something to show."""
         shown = [*self.risks, *(point.risk for curve in self.curves for point in curve.points)]
         lost = [any(risk.losses[i].lost for risk in shown) for i in range(len(self.depths))]

@@ -75,6 +75,10 @@ class Expander(Stage):
         """Give the same with another share of the expansion in the query: 0 is none, 1 is all."""
         raise UsageError(f"{self} does not say what a share is: define with_share")
 
+    def with_similarity(self, name: str) -> Self | None:
+        """Give the same by another similarity of words; None unless it goes by one."""
+        return None
+
     def expand(self, batch: Sequence[Feedback], search: WordSearch) -> list[ExpansionResult]:
         """Expand queries; a query that cannot be, comes back with the reason."""
         raise UsageError(f"{self} does not say what it does: define expand")

@@ -98,6 +98,10 @@ class Robust(Expander):
         """Give the same with another share of the expansion."""
         return replace(self, share=share)
 
+    def with_similarity(self, name: str) -> Robust:
+        """Give the same by another similarity of words."""
+        return replace(self, similarity=name)
+
     def expand(self, batch: Sequence[Feedback], search: WordSearch) -> list[ExpansionResult]:
         """Expand queries."""
         if self.share == 0:

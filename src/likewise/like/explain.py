@@ -101,7 +101,7 @@ class Explainer:
     def topics(self) -> list[Topic]:
         """The names of the model's topics."""
         numbers, every = np.arange(self.model.width), np.ones(self.model.width)
-        rows = self.model.telling_rows(self.snapshot, every, numbers, _TOPIC_WORDS)
+        rows = self.model.distinctive_rows(self.snapshot, every, numbers, _TOPIC_WORDS)
         known = np.asarray(self.model.vocabulary.terms)
         terms = [self.snapshot.terms(known[mine]) for mine in rows]
         readable = readable_terms(self.snapshot, [term for mine in terms for term in mine])

@@ -116,14 +116,41 @@ class KLSA:
             raise UsageError(f"{job.name!r}: a name has no commas, parentheses or = in it")
 
 
-@dataclass(frozen=True, eq=False)
-class KernelRows(Model):
-    """Axes of the features of documents, and their singular values over all documents."""
+class KernelModel(Model):
+    """A model that smooths rankings by rows of documents on the leading axes of a kernel."""
 
-    kind: ClassVar[str] = "klsa"
     role: ClassVar[str] = SMOOTH
     metric: ClassVar[str] = "inner"
     finder: ClassVar[str] = "tiles"
+    basis: Floats
+    values: Doubles
+
+    @property
+    def width(self) -> int:
+        """How many axes there are."""
+        return len(self.values)
+
+    @property
+    def layout(self) -> dict[str, tuple[Any, int]]:
+        """Name the arrays of `encode`."""
+        return {"codes": (np.int8, self.width), "scales": (np.float32, 0)}
+
+    def encode(
+        self, collection: Snapshot, docs: Ints, *, words: int = 0, threads: int = 1
+    ) -> dict[str, NDArray[Any]]:
+        """Give what is stored of documents: their rows."""
+        return encode(self.document_rows(collection, docs))._asdict()
+
+    @cached_property
+    def _scaled(self) -> Floats:
+        return np.ascontiguousarray(self.basis / self.values, np.float32)
+
+
+@dataclass(frozen=True, eq=False)
+class KernelRows(KernelModel):
+    """Axes of the features of documents, and their singular values over all documents."""
+
+    kind: ClassVar[str] = "klsa"
     derived: ClassVar[tuple[str, ...]] = (DRIFT,)
     name: str
     vocabulary: Vocabulary
@@ -134,11 +161,6 @@ class KernelRows(Model):
     values: Doubles
     settings: Mapping[str, Any] = field(default_factory=dict)
     history: tuple[Mapping[str, float], ...] = ()
-
-    @property
-    def width(self) -> int:
-        """How many axes there are."""
-        return int(self.basis.shape[1])
 
     # Stored
 
@@ -154,8 +176,7 @@ class KernelRows(Model):
         """Give the plain values that it is stored with."""
         return {
             "n_docs": self.vocabulary.n_docs,
-            "settings": dict(self.settings),
-            "history": [dict(note) for note in self.history],
+            **super().about(),
             "average_length": self.average_length,
             "kernel": str(self.kernel),
         }
@@ -178,26 +199,11 @@ class KernelRows(Model):
             tuple(about["history"]),
         )
 
-    @property
-    def layout(self) -> dict[str, tuple[Any, int]]:
-        """Name the arrays of `encode`."""
-        return layout_of_rows(self.width)
-
-    def encode(
-        self, collection: Snapshot, docs: Ints, *, words: int = 0, threads: int = 1
-    ) -> dict[str, NDArray[Any]]:
-        """Give what is stored of documents: their rows."""
-        return encode(self.document_rows(collection, docs))._asdict()
-
     @cached_property
     def corpus(self) -> Corpus:
         """What features know of all documents."""
         v = self.vocabulary
         return Corpus(v.doc_freqs, self.shares, v.n_docs, self.average_length)
-
-    @cached_property
-    def _scaled(self) -> Floats:
-        return np.ascontiguousarray(self.basis / self.values, np.float32)
 
     def _scaled_rows(self, rows: Ids) -> tuple[Floats, Ids]:
         """Give a scaled basis, and where rows are in it: of few rows no others are read."""
@@ -230,11 +236,6 @@ class KernelRows(Model):
     def document_rows(self, collection: Snapshot, docs: Ints) -> Floats:
         """Give the rows of documents of a collection, by their words."""
         return self.rows(collection.term_counts(docs))
-
-
-def layout_of_rows(width: int) -> dict[str, tuple[Any, int]]:
-    """Give the arrays that rows of so many coordinates are stored as."""
-    return {"codes": (np.int8, width), "scales": (np.float32, 0)}
 
 
 def without_noise(rows: Floats, values: Doubles, lengths: Doubles) -> Floats:

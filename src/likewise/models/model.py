@@ -86,9 +86,12 @@ class Model(ABC):
     def arrays(self) -> dict[str, NDArray[Any]]:
         """Give the arrays that it is stored as."""
 
-    @abstractmethod
     def about(self) -> dict[str, Any]:
-        """Give the plain values that it is stored with."""
+        """Give the plain values that it is stored with: how it was fitted, and more of its own."""
+        return {
+            "settings": dict(self.settings),
+            "history": [dict(note) for note in self.history],
+        }
 
     @classmethod
     @abstractmethod
@@ -182,7 +185,7 @@ class Model(ABC):
         """Give for each word of documents how far it is topical, its own, background; its topic."""
         self._refuse("says nothing of single words")
 
-    def telling_rows(
+    def distinctive_rows(
         self, collection: Snapshot, weights: Doubles, numbers: Ints, n: int
     ) -> list[Ints]:
         """Find the vocabulary rows of the n words that tell most of topics, by their weights.

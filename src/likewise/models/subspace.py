@@ -85,8 +85,7 @@ class Subspace(Model):
         """Give the plain values that it is stored with."""
         return {
             "n_docs": self.vocabulary.n_docs,
-            "settings": dict(self.settings),
-            "history": [dict(note) for note in self.history],
+            **super().about(),
             "weighting": self.weighting,
             "average_length": self.average_length,
             "power": self.power,
@@ -218,7 +217,7 @@ class Subspace(Model):
         factors = lengths / or_one(np.linalg.norm(made.totals, axis=1))
         return made._replace(weights=made.weights * factors[owners_of(bounds)])
 
-    def telling_rows(
+    def distinctive_rows(
         self, collection: Snapshot, weights: Doubles, numbers: Ints, n: int
     ) -> list[Ints]:
         """Find the vocabulary rows of the n weightiest words of poles of axes."""

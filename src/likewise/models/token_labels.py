@@ -150,7 +150,7 @@ def _topic_parts(model: Model, collection: Snapshot, triples: Triples) -> tuple[
     order = np.argsort(-parts, kind="stable")[:_MOST_TOPICS]
     chosen = order[parts[order] >= _LEAST_SHARE]
     chosen = chosen if len(chosen) else order[:1]
-    rows = model.telling_rows(collection, topics, chosen, _TOPIC_WORDS)
+    rows = model.distinctive_rows(collection, topics, chosen, _TOPIC_WORDS)
     terms = [collection.terms(np.asarray(model.vocabulary.terms)[its]) for its in rows]
     readable = readable_terms(collection, [term for its in terms for term in its])
     labels = model.labels

@@ -59,7 +59,7 @@ class Example(NamedTuple):
 class TopicDescription:
     """A topic, or an axis of a space, for people.
 
-    `words` are the likeliest, `telling` the most relevant (see `relevance`). An axis has two
+    `words` are the likeliest, `distinctive` the most relevant (see `relevance`). An axis has two
     poles: its `words` are those of the positive one, `opposite` those of the negative one, and
     its share is that of its squared singular value. Coherence is the mean NPMI of the first ten
     words; that of an axis is the mean of its poles (the first axis often has one only), which are
@@ -71,7 +71,7 @@ class TopicDescription:
     share: float
     coherence: float
     words: tuple[Word, ...]
-    telling: tuple[Word, ...] = ()
+    distinctive: tuple[Word, ...] = ()
     opposite: tuple[Word, ...] = ()
     pole_coherence: tuple[float, ...] = ()
     nearest: tuple[Near, ...] = ()
@@ -146,7 +146,7 @@ def describe_topics(
             share=float(shares[k]),
             coherence=float(coherence[k]),
             words=read.words(likely[k][:words], k),
-            telling=read.words(relevant[k], k),
+            distinctive=read.words(relevant[k], k),
             nearest=nearest[k],
             documents=examples[k],
         )

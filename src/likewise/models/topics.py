@@ -90,8 +90,7 @@ class TopicModel(Model):
         """Give the plain values that it is stored with."""
         return {
             "n_docs": self.vocabulary.n_docs,
-            "settings": dict(self.settings),
-            "history": [dict(note) for note in self.history],
+            **super().about(),
             "betas": list(self.priors[2:]),
             "switch": self.switch,
             "labels": list(self.labels),
@@ -254,7 +253,7 @@ class TopicModel(Model):
         by_topic *= (counts.counts * topical)[:, None] / or_one(by_topic.sum(axis=1, keepdims=True))
         return np.asarray(by_topic / or_one(sums_of(by_topic, counts.bounds))[docs])
 
-    def telling_rows(
+    def distinctive_rows(
         self, collection: Snapshot, weights: Doubles, numbers: Ints, n: int
     ) -> list[Ints]:
         """Find the vocabulary rows of the n most relevant words of topics."""

@@ -13,7 +13,6 @@ import os
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from dataclasses import field as filled
-from functools import cached_property
 from hashlib import blake2b
 from typing import Any, ClassVar
 
@@ -26,9 +25,8 @@ from likewise.collection.snapshot import Snapshot
 from likewise.compiled import Doubles, Floats, Ints
 from likewise.errors import UsageError
 from likewise.models.bags import Vocabulary
-from likewise.models.klsa import KLSA, fold, layout_of_rows, n_axes, without_noise
+from likewise.models.klsa import KLSA, KernelModel, fold, n_axes, without_noise
 from likewise.models.lanczos import slabs
-from likewise.models.model import SMOOTH, Model
 from likewise.models.vector_sources import Kept, Vectors, field_rows, hashes
 from likewise.neighbours.int8 import Coded, encode
 from likewise.records import Document
@@ -42,7 +40,7 @@ _LEAST_SHARE, NEGATIVE = 1e-6, 1e-4
 
 
 @dataclass(frozen=True, eq=False)
-class UserKernelRows(Model):
+class UserKernelRows(KernelModel):
     """Rows of documents by a kernel that the user gave.
 
     `kept` are rows by document id and text. Where features stand in a `field` of the documents,
@@ -50,9 +48,6 @@ class UserKernelRows(Model):
     """
 
     kind: ClassVar[str] = "klsa-given"
-    role: ClassVar[str] = SMOOTH
-    metric: ClassVar[str] = "inner"
-    finder: ClassVar[str] = "tiles"
     derived: ClassVar[tuple[str, ...]] = ()
     name: str
     basis: Floats
@@ -72,11 +67,6 @@ class UserKernelRows(Model):
         """None: rows are of what the user gave."""
         return 0
 
-    @property
-    def width(self) -> int:
-        """How many axes there are."""
-        return len(self.values)
-
     # Stored
 
     def arrays(self) -> dict[str, NDArray[Any]]:
@@ -91,11 +81,7 @@ class UserKernelRows(Model):
 
     def about(self) -> dict[str, Any]:
         """Give the plain values that it is stored with."""
-        return {
-            "settings": dict(self.settings),
-            "history": [dict(note) for note in self.history],
-            "field": self.field,
-        }
+        return super().about() | {"field": self.field}
 
     @classmethod
     def load(cls, name: str, arrays: Arrays, about: Mapping[str, Any]) -> UserKernelRows:
@@ -112,25 +98,10 @@ class UserKernelRows(Model):
             tuple(about["history"]),
         )
 
-    @property
-    def layout(self) -> dict[str, tuple[Any, int]]:
-        """Name the arrays of `encode`."""
-        return layout_of_rows(self.width)
-
-    def encode(
-        self, collection: Snapshot, docs: Ints, *, words: int = 0, threads: int = 1
-    ) -> dict[str, NDArray[Any]]:
-        """Give what is stored of documents: their rows."""
-        return encode(self.document_rows(collection, docs))._asdict()
-
     def without(self, documents: Iterable[Document]) -> UserKernelRows | None:
         """Give the model without the rows that it keeps of documents; None where it has none."""
         left = self.kept.without([key_of(document) for document in documents])
         return None if left is None else replace(self, kept=left)
-
-    @cached_property
-    def _scaled(self) -> Floats:
-        return np.ascontiguousarray(self.basis / self.values, np.float32)
 
     def document_rows(self, collection: Snapshot, docs: Ints) -> Floats:
         """Give the rows of documents, zeros for those of which nothing is known."""

@@ -148,9 +148,9 @@ class UserVectors(Model):
 
     def about(self) -> dict[str, Any]:
         """Give the plain values that it is stored with."""
-        return self.axes.about() | {
-            "settings": dict(self.settings),
-            "history": [dict(note) for note in self.history],
+        return {
+            **self.axes.about(),
+            **super().about(),
             "trust": self.trust,
             "spread": self.spread,
             "blend": self.blend,

@@ -31,6 +31,11 @@ class Finder(Protocol):
         """Whether it certainly proposes every point within a radius."""
         ...
 
+    @property
+    def scans(self) -> bool:
+        """Whether it looks at every point, so that by any metric all may as well be scored."""
+        ...
+
     def propose(self, queries: Floats, k: int) -> Proposals:
         """Propose candidates for the k nearest points of each query."""
         ...

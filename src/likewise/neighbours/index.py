@@ -80,9 +80,9 @@ class Part:
     finder: Finder
 
     @cached_property
-    def scanner(self) -> Scanner:
+    def scanner(self) -> Finder:
         """An exact finder of the same points."""
-        return self.finder if isinstance(self.finder, Scanner) else Scanner(self.points)
+        return self.finder if self.finder.scans else Scanner(self.points)
 
     @cached_property
     def largest(self) -> float:
@@ -127,7 +127,7 @@ class Neighbours:
     def exact(self) -> bool:
         """Whether answers are certainly the nearest."""
         return all(
-            isinstance(part.finder, Scanner) or (part.finder.exact and self.metric.euclidean)
+            part.finder.scans or (part.finder.exact and self.metric.euclidean)
             for part in self.parts
         )
 
@@ -334,7 +334,7 @@ class Neighbours:
         n = len(part.points)
         here = barred[part.first : part.first + n]
         n_left = n - int(here.sum())
-        every = isinstance(part.finder, Scanner) and not self.metric.euclidean
+        every = part.finder.scans and not self.metric.euclidean
         if every or (n_left < n and n_left <= max(_SCANNED_ANYWAY, n // 50)):
             return np.flatnonzero(~here) if len(here) else np.arange(n)
         return None

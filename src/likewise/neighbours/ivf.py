@@ -130,6 +130,7 @@ class ListsFinder:
     """Inverted lists over points."""
 
     exact: ClassVar[bool] = False
+    scans: ClassVar[bool] = False
     config: IVF
     points: Points
     index: Any

@@ -131,6 +131,7 @@ class PairLists:
     """Built lists."""
 
     exact = False
+    scans = False
 
     def __init__(self, arrays: Entries, tuned: Tuned) -> None:
         self._arrays = arrays

@@ -39,6 +39,7 @@ class Scanner:
     """The points themselves."""
 
     exact = True
+    scans = True
     n_bytes = 0
 
     def __init__(self, points: Points) -> None:

@@ -90,6 +90,7 @@ class Model(Stage):
     impact: ClassVar[int]
     has_own_part: ClassVar[bool] = False
     log: ClassVar[bool] = False
+    by_terms: ClassVar[bool] = True
 
     def run(self, batch: Sequence[Result], context: Context) -> list[Result]:
         """Rank documents by the words of each query; earlier rankings are replaced."""

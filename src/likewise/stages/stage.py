@@ -103,6 +103,10 @@ class Stage:
     log: ClassVar[bool | None] = None
     # Whether documents in hand may come with vectors of the user's.
     compares_vectors: ClassVar[bool] = False
+    # Whether it searches by weighted terms, which an expander can give it.
+    by_terms: ClassVar[bool] = False
+    # Whether it narrows the filter and does nothing else.
+    only_filters: ClassVar[bool] = False
 
     def run(self, batch: Sequence[Result], context: Context) -> list[Result]:
         """Take results, give as many in the same order, each with `context.k` documents at most."""
@@ -238,6 +242,7 @@ class Where(Stage):
 
     filter: Filter = ALL
     notation: ClassVar[str] = "where"
+    only_filters: ClassVar[bool] = True
 
     def run(self, batch: Sequence[Result], context: Context) -> list[Result]:
         """Narrow each query's filter; what it bars is dropped where stages are run."""

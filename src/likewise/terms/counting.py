@@ -19,7 +19,6 @@ import numpy as np
 from numpy.typing import DTypeLike, NDArray
 
 from likewise.collection.arrays import Arrays, Memory, Output
-from likewise.collection.pack import Packer
 from likewise.compiled import Ids, Ints
 from likewise.derived.kind import Progress
 from likewise.errors import UsageError
@@ -74,7 +73,7 @@ def write_pairs(
     n_docs = 0
     block = _Block(n_nodes, doc_freqs)
     fitting = min(memory // 2 // _BYTES_PER_MENTION, _MOST_MENTIONS)
-    with _Scratch(out.path.parent if isinstance(out, Packer) else None) as scratch:
+    with _Scratch(out.folder) as scratch:
         runs = _Runs(scratch, n_nodes)
         for batch in batches:
             block.add(batch)

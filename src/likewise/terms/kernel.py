@@ -18,7 +18,7 @@ from likewise.terms.graph import Graph
 from likewise.terms.laplacian import Laplacian
 from likewise.terms.solving import ChebyshevKernel, SolvedKernel
 from likewise.terms.spectrum import SpectralKernel
-from likewise.terms.transforms import TOL, Resistance, Transform
+from likewise.terms.transforms import TOL, Transform
 
 ROUTES = ("auto", "spectrum", "solve", "chebyshev", "deflated")
 # Up to here the whole spectrum is worked out in some hundredths of a second.
@@ -94,7 +94,7 @@ def make_kernel(
             route = "deflated"
             found = found or few_leading(whole)
             tol = tol or _tolerance(transform, whole.centre, found)
-        elif isinstance(transform, Resistance):
+        elif transform.shift is not None:
             route = "solve"
             tol = tol or (TOL if laplacian == "normalised" else 0.0)
         else:

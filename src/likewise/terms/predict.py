@@ -13,8 +13,8 @@ from likewise.terms.occurrences import occurrences
 from likewise.terms.related import TermGraph
 
 # What terms are ranked by: their shares of the votes, or how much these are above their usual ones.
-LIKELY, TELLING = "likely", "telling"
-BY = (LIKELY, TELLING)
+LIKELY, DISTINCTIVE = "likely", "distinctive"
+BY = (LIKELY, DISTINCTIVE)
 
 # How many documents vote, each by the square of its score: of 13,000 abstracts more add little.
 VOTERS = 2000
@@ -38,7 +38,7 @@ class Prediction(NamedTuple):
     voted: Doubles
     ballot: Ballot
 
-    def telling(self, doc_freqs: Ints) -> Doubles:
+    def distinctive(self, doc_freqs: Ints) -> Doubles:
         """Tell how much more a term is voted for than documents mention it: p log(p / q).
 
         p is its score, and q its share of all document frequencies. These are the parts of a

@@ -79,7 +79,7 @@ def sketch_by_solving(kernel: SolvedKernel, probes: int = PROBES) -> Sketch:
     W u = D u, so that its part is (AWAWu)(AWu)/ε, which is written without the difference of
     large numbers; the rest is estimated.
     """
-    laplacian, n, eps = kernel.laplacian, len(kernel), kernel.transform.eps
+    laplacian, n, eps = kernel.laplacian, len(kernel), kernel.shift
     if n <= EXACT:
         return Sketch(kernel.diagonal_of(np.arange(n)), np.zeros(n))
     a = kernel.inverse

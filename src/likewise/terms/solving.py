@@ -7,7 +7,8 @@ a way between them have K_ij = 0 exactly: vectors are only ever added up and pas
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from abc import ABC, abstractmethod
+from collections.abc import Iterator
 from functools import cached_property
 
 import numpy as np
@@ -19,7 +20,7 @@ from likewise.terms.eigenvectors import Leading, leading
 from likewise.terms.laplacian import Laplacian
 from likewise.terms.polynomial import approximate
 from likewise.terms.sketch import PROBES, Sketch, sketch_by_polynomial, sketch_by_solving
-from likewise.terms.transforms import Resistance, Transform
+from likewise.terms.transforms import Transform
 
 _BLOCK = 32
 _LARGEST_GROWTH = 1e3
@@ -27,7 +28,55 @@ _LARGEST_GROWTH = 1e3
 _PRODUCTS = 128
 
 
-class ChebyshevKernel:
+class ColumnKernel(ABC):
+    """A kernel known by its columns: entries are read off them, and the diagonal is sketched."""
+
+    laplacian: Laplacian
+
+    def __len__(self) -> int:
+        return len(self.laplacian)
+
+    @abstractmethod
+    def columns(self, sets: Doubles) -> Doubles:
+        """Give K @ sets."""
+
+    @property
+    @abstractmethod
+    def sketch(self) -> Sketch:
+        """The diagonal of K, with its standard errors."""
+
+    def block(self, nodes: Ints) -> Doubles:
+        """Give the entries of K between nodes."""
+        found = np.empty((len(nodes), len(nodes)))
+        for first, part in self._some_columns(nodes):
+            found[:, first : first + part.shape[1]] = part[nodes]
+        return (found + found.T) / 2
+
+    def diagonal(self) -> Doubles:
+        """Give K_ii of all nodes, sketched."""
+        return self.sketch.values
+
+    def diagonal_errors(self) -> Doubles:
+        """Give the standard errors of the sketched diagonal."""
+        return self.sketch.errors
+
+    def diagonal_of(self, nodes: Ints) -> Doubles:
+        """Give K_ii of some nodes, to the kernel's tolerance."""
+        found = np.empty(len(nodes))
+        for first, part in self._some_columns(nodes):
+            some = nodes[first : first + part.shape[1]]
+            found[first : first + len(some)] = part[some, np.arange(len(some))]
+        return found
+
+    def _some_columns(self, nodes: Ints) -> Iterator[tuple[int, Doubles]]:
+        for first in range(0, len(nodes), _BLOCK):
+            some = nodes[first : first + _BLOCK]
+            sets = np.zeros((len(self), len(some)))
+            sets[some, np.arange(len(some))] = 1.0
+            yield first, self.columns(sets)
+
+
+class ChebyshevKernel(ColumnKernel):
     """K = g(c) I + M h(M), h by a polynomial but for the eigenvectors that are known.
 
     K x = g(c) x + M (Σ_k (h(μ_k) - p(μ_k)) u_k u_kᵀ x + p(M) x): the more of the leading u_k are
@@ -75,9 +124,6 @@ class ChebyshevKernel:
         whole = self.transform.difference(steps, self.laplacian.centre)
         return whole if self.is_guarded else whole - self.polynomial(steps)
 
-    def __len__(self) -> int:
-        return len(self.laplacian)
-
     @property
     def degree(self) -> int:
         """How many times a query is passed over the graph; the first is cheap for small sets."""
@@ -121,26 +167,10 @@ class ChebyshevKernel:
                 inside = vectors[rows].T @ x[rows]
                 out += vectors @ (factors[:, None] * inside)
 
-    def block(self, nodes: Ints) -> Doubles:
-        """Give the entries of K between nodes."""
-        return block_by_columns(self.columns, nodes, len(self))
-
     @cached_property
     def sketch(self) -> Sketch:
         """The diagonal of K, with its standard errors."""
         return sketch_by_polynomial(self, PROBES)
-
-    def diagonal(self) -> Doubles:
-        """Give K_ii of all nodes, sketched."""
-        return self.sketch.values
-
-    def diagonal_errors(self) -> Doubles:
-        """Give the standard errors of the sketched diagonal."""
-        return self.sketch.errors
-
-    def diagonal_of(self, nodes: Ints) -> Doubles:
-        """Give K_ii of some nodes, to the kernel's tolerance."""
-        return diagonal_by_columns(self.columns, nodes, len(self))
 
     def centred(self) -> ChebyshevKernel:
         """Give the kernel without what L takes to zero."""
@@ -154,7 +184,7 @@ class ChebyshevKernel:
         )
 
 
-class SolvedKernel:
+class SolvedKernel(ColumnKernel):
     """K = (L + εI)⁻¹ by conjugate gradients, with D + εI as the preconditioner.
 
     On graphs of text D is nearly L, because a node has many neighbours, and few steps are needed.
@@ -172,7 +202,7 @@ class SolvedKernel:
         seed: int = 0,
         constant: bool = True,
     ) -> None:
-        if not isinstance(transform, Resistance):
+        if transform.shift is None:
             raise UsageError(
                 f"only the resistance kernel is the solution of equations, not {transform}: use "
                 "route='auto'"
@@ -180,6 +210,7 @@ class SolvedKernel:
         _check_tol(tol)
         self.laplacian = laplacian
         self.transform = transform
+        self.shift = transform.shift
         self.tol = tol
         self.steps = steps
         self.seed = seed
@@ -187,45 +218,26 @@ class SolvedKernel:
         self.null = Null(laplacian)
         self.last_steps = 0
 
-    def __len__(self) -> int:
-        return len(self.laplacian)
-
     @property
     def inverse(self) -> Doubles:
         """The inverse of what L + εI has on its diagonal."""
-        return 1.0 / (self.laplacian.own + self.transform.eps)
+        return 1.0 / (self.laplacian.own + self.shift)
 
     def columns(self, sets: Doubles) -> Doubles:
         """Give K @ sets."""
         out = self.solve(sets)
         if self.constant and self.null.is_there:
-            out += self.null.within(sets) / self.transform.eps
+            out += self.null.within(sets) / self.shift
         return out
 
     def through(self, sets: Doubles) -> Doubles:
         """Give h(M) @ sets, which is K @ sets / (c + ε)."""
-        return self.columns(sets) / (self.laplacian.centre + self.transform.eps)
-
-    def block(self, nodes: Ints) -> Doubles:
-        """Give the entries of K between nodes."""
-        return block_by_columns(self.columns, nodes, len(self))
+        return self.columns(sets) / (self.laplacian.centre + self.shift)
 
     @cached_property
     def sketch(self) -> Sketch:
         """The diagonal of K, with its standard errors."""
         return sketch_by_solving(self, PROBES)
-
-    def diagonal(self) -> Doubles:
-        """Give K_ii of all nodes, sketched."""
-        return self.sketch.values
-
-    def diagonal_errors(self) -> Doubles:
-        """Give the standard errors of the sketched diagonal."""
-        return self.sketch.errors
-
-    def diagonal_of(self, nodes: Ints) -> Doubles:
-        """Give K_ii of some nodes, to the kernel's tolerance."""
-        return diagonal_by_columns(self.columns, nodes, len(self))
 
     def centred(self) -> SolvedKernel:
         """Give the kernel without what L takes to zero."""
@@ -240,7 +252,7 @@ class SolvedKernel:
 
     def solve(self, sides: Doubles) -> Doubles:
         """Solve (L + εI) x = b for the part of b that L does not take to zero, column by column."""
-        own = (self.laplacian.own + self.transform.eps)[:, None]
+        own = (self.laplacian.own + self.shift)[:, None]
         left = self.null.without(sides)
         out = np.zeros_like(left)
         limits = self.tol * np.sqrt(_products(left, left))
@@ -319,31 +331,3 @@ def _products(a: Doubles, b: Doubles) -> Doubles:
 def _check_tol(tol: float) -> None:
     if not 1e-15 <= tol < 1:
         raise UsageError(f"tol must be a number from 1e-15 to below 1, not {tol}")
-
-
-Columns = Callable[[Doubles], Doubles]
-
-
-def _some_columns(columns: Columns, nodes: Ints, n: int) -> Iterator[tuple[int, Doubles]]:
-    for first in range(0, len(nodes), _BLOCK):
-        some = nodes[first : first + _BLOCK]
-        sets = np.zeros((n, len(some)))
-        sets[some, np.arange(len(some))] = 1.0
-        yield first, columns(sets)
-
-
-def block_by_columns(columns: Columns, nodes: Ints, n: int) -> Doubles:
-    """Give the entries of K between nodes, from its columns."""
-    found = np.empty((len(nodes), len(nodes)))
-    for first, part in _some_columns(columns, nodes, n):
-        found[:, first : first + part.shape[1]] = part[nodes]
-    return (found + found.T) / 2
-
-
-def diagonal_by_columns(columns: Columns, nodes: Ints, n: int) -> Doubles:
-    """Give K_ii of nodes, from its columns."""
-    found = np.empty(len(nodes))
-    for first, part in _some_columns(columns, nodes, n):
-        some = nodes[first : first + part.shape[1]]
-        found[first : first + len(some)] = part[some, np.arange(len(some))]
-    return found

@@ -32,6 +32,11 @@ class Transform(Protocol):
         """The error that a polynomial in its place may have."""
         ...
 
+    @property
+    def shift(self) -> float | None:
+        """The ε where K is (L + εI)⁻¹, which can be solved for; None where it is not."""
+        ...
+
     def __call__(self, values: Doubles) -> Doubles:
         """Give g(λ)."""
         ...
@@ -60,6 +65,11 @@ class Resistance:
     def __str__(self) -> str:
         return notation.write(self)
 
+    @property
+    def shift(self) -> float:
+        """The ε of L + εI."""
+        return self.eps
+
     def __call__(self, values: Doubles) -> Doubles:
         """Give g(λ)."""
         return 1.0 / (np.maximum(values, 0.0) + self.eps)
@@ -79,6 +89,7 @@ class Diffusion:
     variance: float = 3.0
     notation: ClassVar[str] = "diffusion"
     tol: ClassVar[float] = TOL
+    shift: ClassVar[None] = None
 
     def __post_init__(self) -> None:
         if not 0 < self.variance <= _LARGEST:
@@ -121,6 +132,7 @@ class Walk:
     steps: int = 1
     notation: ClassVar[str] = "walk"
     tol: ClassVar[float] = TOL
+    shift: ClassVar[None] = None
 
     def __post_init__(self) -> None:
         if not 2 <= self.alpha <= _LARGEST or not 1 <= self.steps <= _MOST_STEPS:

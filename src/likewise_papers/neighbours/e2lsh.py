@@ -159,6 +159,7 @@ class LSHFinder:
     """Points in the buckets of several tables: a query reads those that it would be put into."""
 
     exact: ClassVar[bool] = False
+    scans: ClassVar[bool] = False
     config: LSH
     shape: Shape
     functions: Slices

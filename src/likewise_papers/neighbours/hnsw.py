@@ -83,6 +83,7 @@ class GraphFinder:
     """A graph over points, which it reads where they are."""
 
     exact: ClassVar[bool] = False
+    scans: ClassVar[bool] = False
     config: HNSW
     points: Floats
     index: Any

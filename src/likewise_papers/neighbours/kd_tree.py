@@ -78,6 +78,7 @@ class TreeFinder:
     config: Tree
     points: Floats
     tree: Branches
+    scans: ClassVar[bool] = False
 
     @property
     def exact(self) -> bool:

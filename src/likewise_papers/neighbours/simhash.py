@@ -98,6 +98,7 @@ class CodesFinder:
     """
 
     exact: ClassVar[bool] = False
+    scans: ClassVar[bool] = False
     config: Codes
     functions: Planes
     starts: Offsets

@@ -37,6 +37,7 @@ class Learnt:
     notation: ClassVar[str] = "learnt"
     # A table has corners, which take long polynomials.
     tol: ClassVar[float] = 1e-3
+    shift: ClassVar[None] = None
 
     def __post_init__(self) -> None:
         knots, heights = np.asarray(self.knots), np.asarray(self.heights)

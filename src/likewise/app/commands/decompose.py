@@ -9,7 +9,15 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from likewise.app.options import Commands, add_json, command, positive, print_json, whole
+from likewise.app.options import (
+    Commands,
+    add_document,
+    add_json,
+    command,
+    positive,
+    print_json,
+    whole,
+)
 from likewise.app.texts import read_document, write_text
 from likewise.errors import UsageError
 
@@ -24,7 +32,7 @@ Share is the topic's part of all words of the collection; coherence is the mean 
 ten words, from -1 (they never meet in a document) to 1 (they never part). An axis of a space such
 as lsi has two poles, whose words are told apart by + and -. Topics are numbered from 0.
 
-The words of the table are the telling ones: likely in the topic, and likelier than elsewhere
+The words of the table are the distinctive ones: likely in the topic, and likelier than elsewhere
 (relevance, Sievert and Shirley 2014, lambda 0.6). --topic shows the likeliest as well.
 
 examples:
@@ -71,12 +79,7 @@ def register(commands: Commands) -> None:
         manual=_DECOMPOSE_MANUAL,
     )
     parts.add_argument("collection", type=Path, metavar="DIR", help="the collection")
-    what = parts.add_mutually_exclusive_group(required=True)
-    what.add_argument(
-        "--doc", metavar="FILE", help="a document of any format; - is text on standard input"
-    )
-    what.add_argument("--id", metavar="ID", help="a document of the collection")
-    what.add_argument("--text", metavar="TEXT", help="this text")
+    add_document(parts)
     _add_model(parts)
     parts.add_argument(
         "--words", type=positive, default=15, metavar="N", help="specific words (default 15)"
@@ -141,7 +144,7 @@ def _topic_json(topic: TopicDescription) -> dict[str, Any]:
         "share": topic.share,
         "coherence": topic.coherence,
     }
-    for name in ("words", "telling", "opposite", "nearest", "documents"):
+    for name in ("words", "distinctive", "opposite", "nearest", "documents"):
         values[name] = [part._asdict() for part in getattr(topic, name)]
     return values | {"pole_coherence": list(topic.pole_coherence)}
 
@@ -160,7 +163,7 @@ def _table(topics: Sequence[TopicDescription]) -> str:
             rows.append([*first, "+ " + _words(topic.words)])
             rows.append([*[""] * len(first), "- " + _words(topic.opposite)])
         else:
-            rows.append([*first, _words(topic.telling or topic.words)])
+            rows.append([*first, _words(topic.distinctive or topic.words)])
     width = shutil.get_terminal_size((120, 24)).columns
     return "\n".join(align(rows, ">>><<" if labelled else ">>><", width=width, least=40))
 
@@ -177,19 +180,22 @@ def _details(topic: TopicDescription, described: Sequence[TopicDescription]) -> 
     ]
     if axis:
         lines += [
-            f"  positive   {_weighed(topic.words)}",
-            f"  negative   {_weighed(topic.opposite) or '-'}",
+            f"  positive    {_weighed(topic.words)}",
+            f"  negative    {_weighed(topic.opposite) or '-'}",
         ]
     else:
-        lines += [f"  likeliest  {_weighed(topic.words)}", f"  telling    {_words(topic.telling)}"]
+        lines += [
+            f"  likeliest   {_weighed(topic.words)}",
+            f"  distinctive {_words(topic.distinctive)}",
+        ]
     for i, near in enumerate(topic.nearest):
         words = _words(described[near.number].words[:6])
         start = "nearest" if i == 0 else ""
-        lines.append(f"  {start:<10} {near.distance:.3f}  topic {near.number}: {words}")
+        lines.append(f"  {start:<11} {near.distance:.3f}  topic {near.number}: {words}")
     for i, example in enumerate(topic.documents):
         start = "documents" if i == 0 else ""
         title = f"{one_line(example.doc_id)}  {shorten(example.title, 72)}"
-        lines.append(f"  {start:<10} {example.weight:6.1%} {title}")
+        lines.append(f"  {start:<11} {example.weight:6.1%} {title}")
     return "\n".join(lines)
 
 

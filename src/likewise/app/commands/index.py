@@ -9,42 +9,28 @@ from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from likewise.app.fields import add_types, field_line, say_fields
+from likewise.app.analysis import add_analysis, read_analysis, said_of_language
+from likewise.app.fields import FIELDS, add_types, field_line, say_fields
 from likewise.app.options import (
     Commands,
     add_json,
     add_resources,
     command,
     human_size,
-    positive,
     print_json,
     resources,
-    whole,
 )
 from likewise.app.progress import OutOf, Progress
 from likewise.app.reading import SOURCES, Reading, add_reading
 from likewise.errors import UsageError
 from likewise.show.text import counted
-from likewise.text.languages import title_of
 
 if TYPE_CHECKING:
     from likewise.collection.adding import Added
-    from likewise.collection.deciding import Deciding
-    from likewise.text.analysis import Analysis
-
-_FIELDS = """\
-fields:
-  A field is text, a number, true or false, or a date, as nine in ten of its values in the first
-  segment (a million documents) show; a list has the type of its members. Dates are written as
-  2015, 2015-03, 2015-03-04T10:11:12Z, 4 March 2015, Mar 4, 2015 or 04/03/2015, where a value such
-  as 25/03/2015 shows what comes first. Digits with a leading zero are text. Values that do not fit
-  are kept as text and counted. --type FIELD=TYPE says it otherwise: date-dmy and date-mdy are dates
-  with the day or the month first. `likewise info` shows types, `likewise merge --type` changes one.
-"""
 
 _INDEX_MANUAL = f"""\
 {SOURCES}
-{_FIELDS}
+{FIELDS}
 language:
   It is detected by the first 500 documents, and said; English where they do not tell. If they are
   in several (or with --language mixed) each is analysed in its own: see `likewise info`, and search
@@ -89,7 +75,7 @@ def register(commands: Commands) -> None:
     )
     add_reading(index)
     add_types(index)
-    _add_analysis(index)
+    add_analysis(index)
     index.add_argument(
         "--model",
         default="lsi",
@@ -134,68 +120,12 @@ def register(commands: Commands) -> None:
     add_json(merge)
 
 
-def _add_analysis(parser: argparse.ArgumentParser) -> None:
-    group = parser.add_argument_group("analysis (kept with the collection, used for every query)")
-    group.add_argument(
-        "--language",
-        default="auto",
-        metavar="NAME",
-        help="a name or ISO 639 code, none, or mixed: detected for each document (default: auto)",
-    )
-    group.add_argument(
-        "--stemmer",
-        default="",
-        metavar="NAME",
-        help="a Snowball stemmer, or none (default: the language's)",
-    )
-    group.add_argument("--stop", default="", metavar="NAME", help="a language's stop list, or none")
-    group.add_argument("--stop-file", type=Path, metavar="FILE", help="stop words of your own")
-    group.add_argument("--drop-numbers", action="store_true", help="leave numeric tokens out")
-    group.add_argument(
-        "--min-length", type=positive, default=2, metavar="N", help="shortest token (default 2)"
-    )
-    group.add_argument(
-        "--max-length", type=positive, default=64, metavar="N", help="longest token (default 64)"
-    )
-    group.add_argument(
-        "--title-weight",
-        type=positive,
-        default=3,
-        metavar="N",
-        help="how often a title's words count (default 3)",
-    )
-    group.add_argument(
-        "--no-fold", action="store_true", help="keep accents: cafe does not find café"
-    )
-    group.add_argument(
-        "--no-positions",
-        action="store_true",
-        help="do not store where words stand: smaller, phrases take longer",
-    )
-    group.add_argument(
-        "--min-df", type=whole, default=1, metavar="N", help="terms in at least N documents"
-    )
-    group.add_argument(
-        "--max-df",
-        type=float,
-        default=1.0,
-        metavar="SHARE",
-        help="terms in at most this share of them",
-    )
-    group.add_argument(
-        "--min-count", type=whole, default=1, metavar="N", help="terms that occur N times"
-    )
-    group.add_argument(
-        "--max-count", type=whole, default=0, metavar="N", help="terms that occur at most N times"
-    )
-
-
 def _index(options: argparse.Namespace) -> None:
     from likewise.collection.creating import build
     from likewise.collection.schema import read_types
     from likewise.engine.fitting import fit_where_possible, read_indexed
 
-    analysis = _analysis(options)
+    analysis = read_analysis(options)
     types = read_types(options.types)
     configs = read_indexed(options.model, options.smooth)
     reading = Reading(options)
@@ -220,31 +150,9 @@ def _index(options: argparse.Namespace) -> None:
                 progress=_advance(progress),
             )
     if added.languages is not None and not options.quiet:
-        for line in _said_of_language(added.languages):
+        for line in said_of_language(added.languages):
             print(line, file=sys.stderr)
     _report(options, options.to, added, reading)
-
-
-def _said_of_language(deciding: Deciding) -> list[str]:
-    """Say which language was detected, and what speaks against it."""
-    found, later = deciding.decision, deciding.later
-    if not found.n_docs:
-        return []
-    if not found.n_certain:
-        return ["language: English, as too little text tells another (--language names one)"]
-    of_sample = f"{100 * found.share:.0f}% of a sample of {found.n_docs:,}"
-    said = f"language: {title_of(found.language)} ({of_sample})"
-    if found.mixed:
-        others = ", ".join(map(title_of, found.others[:4])) + ", …" * (len(found.others) > 4)
-        return [f"{said}, and others ({others}): each document is analysed in its own"]
-    elsewhere = later.language if later.language != found.language else "".join(later.others[:1])
-    if later.mixed or (later.n_certain and later.language != found.language):
-        return [
-            said,
-            f"likewise: later documents are in other languages ({title_of(elsewhere)}, …): index "
-            "again with --language mixed",
-        ]
-    return [said]
 
 
 def _advance(progress: Progress) -> Callable[[object], None]:
@@ -320,35 +228,6 @@ def _merge(options: argparse.Namespace) -> None:
     else:
         plural = "s" * (segments != 1)
         print(f"{options.collection}: {segments} segment{plural} became {min(segments, 1)}")
-
-
-def _analysis(options: argparse.Namespace) -> Analysis:
-    from likewise.text.analysis import Analysis
-
-    stop_list: tuple[str, ...] = ()
-    if options.stop_file:
-        try:
-            stop_list = tuple(options.stop_file.read_text("utf-8").split())
-        except (OSError, UnicodeDecodeError) as error:
-            raise UsageError(f"stop words of {options.stop_file}: {error}") from None
-        if not stop_list:
-            raise UsageError(f"{options.stop_file} holds no words; --stop none means no stop list")
-    return Analysis(
-        language=options.language,
-        stemmer=options.stemmer,
-        stop=options.stop,
-        stop_list=stop_list,
-        numbers=not options.drop_numbers,
-        min_length=options.min_length,
-        max_length=options.max_length,
-        title_weight=options.title_weight,
-        fold=not options.no_fold,
-        positions=not options.no_positions,
-        min_df=options.min_df,
-        max_df=options.max_df,
-        min_count=options.min_count,
-        max_count=options.max_count,
-    )
 
 
 def _id_lines(file: str) -> list[str]:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import dataclasses
 import math
 import sys
 from pathlib import Path
@@ -189,20 +188,20 @@ def _asked(options: argparse.Namespace) -> RiskTable:
 def _against(name: str, expanders: Sequence[Expander]) -> list[tuple[Expander, Expander]]:
     """For each expander what it is compared with: another, or itself with other similarities."""
     from likewise.expand.expansion import read_expander
-    from likewise.expand.robust import Robust
     from likewise.expand.similarity import SIMILARITIES
 
     if name not in SIMILARITIES:
         other = read_expander(name)
         return [(how, other) for how in expanders]
-    robust = [how for how in expanders if isinstance(how, Robust)]
-    if not robust:
+    pairs = [(how, how.with_similarity(name)) for how in expanders]
+    found = [(how, other) for how, other in pairs if other is not None]
+    if not found:
         shown = ", ".join(map(str, expanders))
         raise UsageError(
             f"--against {name} is a similarity of words, and {shown} uses none: add "
             "--expand robust, or name an expander to compare with"
         )
-    return [(how, dataclasses.replace(how, similarity=name)) for how in robust]
+    return found
 
 
 def _read(options: argparse.Namespace) -> RiskTable:
@@ -225,7 +224,7 @@ def _read(options: argparse.Namespace) -> RiskTable:
 def _draw(table: RiskTable, to: Path) -> list[Path]:
     from likewise.draw.curves import draw_risk
 
-    depth = table.telling_depth
+    depth = table.first_depth_with_loss
     lines = table.lines(depth)
     if any(math.isnan(gain) for line in lines.values() for _, gain in line):
         raise UsageError("the baseline's mean is 0, and nothing is a gain over it")

@@ -12,6 +12,7 @@ from likewise.app.figures import check_figure, draw_figure, say
 from likewise.app.graphs import graph_name, listed, see_graph
 from likewise.app.options import (
     Commands,
+    add_document,
     add_json,
     add_k,
     command,
@@ -67,13 +68,13 @@ score; a quarter of the votes takes a step along the graph, to terms that are sa
 meant first for names (term-graph --names): of all words the frequent ones are likely anywhere.
 Terms that the document mentions are left out unless --known.
 
-  --by likely    by share of all votes, p (default for names)
-  --by telling   by p log(p/q), q the share of all mentions in documents: what it would mention
-                 more than documents do in general (default for words)
+  --by likely        by share of all votes, p (default for names)
+  --by distinctive   by p log(p/q), q the share of all mentions in documents: what it would mention
+                     more than documents do in general (default for words)
 
 examples:
   likewise predict-terms papers.lw --doc draft.txt
-  likewise predict-terms papers.lw --id 1999-17 -k 50 --graph names --by telling
+  likewise predict-terms papers.lw --id 1999-17 -k 50 --graph names --by distinctive
 """
 
 
@@ -107,16 +108,11 @@ def register(commands: Commands) -> None:
         manual=_PREDICT_MANUAL,
     )
     predict.add_argument("collection", type=Path, metavar="DIR", help="the collection")
-    which = predict.add_mutually_exclusive_group(required=True)
-    which.add_argument(
-        "--doc", metavar="FILE", help="a document of any format; - is text on standard input"
-    )
-    which.add_argument("--id", metavar="ID", help="a document of the collection")
-    which.add_argument("--text", metavar="TEXT", help="this text")
+    add_document(predict)
     add_k(predict, 20, "terms")
     predict.add_argument(
         "--by",
-        choices=("likely", "telling"),
+        choices=("likely", "distinctive"),
         default="",
         help="rank by share of votes, or by what sets it apart (default: see below)",
     )
@@ -307,14 +303,14 @@ def _predicted_table(found: Sequence[Predicted]) -> str:
     from likewise.show.text import shorten
 
     # Likely terms are ranked by the share itself.
-    telling = any(one.score != one.share for one in found)
-    rows = [["", "term", *(["telling"] if telling else []), "share", "found"]]
+    distinctive = any(one.score != one.share for one in found)
+    rows = [["", "term", *(["distinctive"] if distinctive else []), "share", "found"]]
     for rank, one in enumerate(found, 1):
         by = ", ".join(shorten(doc_id, 24) for doc_id, _ in one.documents)
-        score = [f"{one.score:10.4g}"] if telling else []
+        score = [f"{one.score:10.4g}"] if distinctive else []
         where = f"in {by}" if by else "along the graph alone"
         rows.append([f"{rank:3}", shorten(one.name, 40), *score, f"{one.share:9.4%}", where])
-    return "\n".join(align(rows, "><>><" if telling else "><><"))
+    return "\n".join(align(rows, "><>><" if distinctive else "><><"))
 
 
 def _opened(options: argparse.Namespace) -> TermGraph:
