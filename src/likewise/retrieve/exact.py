@@ -3,7 +3,8 @@
 "The Who", "c++" or "to be or not to be" are all stop words, single letters and marks: these stand
 in a field of their own, which is ranked by BM25. That tells little of words that nearly all
 documents have, so that the texts of the first documents are read: how often the words stand there
-one after the other, and whether the title is the query.
+one after the other, and whether the title is the query. Where nearly all documents have each of
+the words, nothing else tells.
 """
 
 from __future__ import annotations
@@ -18,7 +19,7 @@ import numpy as np
 from likewise.collection.build import content
 from likewise.collection.snapshot import Snapshot
 from likewise.collection.words import EXACT
-from likewise.compiled import Doubles, Ints
+from likewise.compiled import Bools, Doubles, Ints
 from likewise.records import Explanation, Query, Ranking
 from likewise.retrieve.models import BM25
 from likewise.retrieve.proximity import EXACT_NAME, WithGain, lift
@@ -30,6 +31,8 @@ from likewise.stages.stage import Context, Result, Stage
 CANDIDATES = 1000
 # Shares of the best score, which of such words says little: the order of words decides.
 IN_ORDER, EXACT_TITLE = 1.0, 1.0
+# Words of more of the documents find nothing by themselves: "the of".
+COMMON = 0.8
 
 
 @dataclass(frozen=True)
@@ -63,6 +66,10 @@ class ExactWords(Stage):
         if not len(ranking.docs):
             return Result(query)
         gain = InOrder(query.text, ranking.cut(CANDIDATES), context.snapshot)
+        if are_common(query, context.snapshot):
+            ranking = ranking.cut(CANDIDATES)
+            told = np.flatnonzero(gain.tells(ranking.docs))
+            ranking = Ranking(ranking.docs[told], ranking.scores[told])
         scorer = WithGain(AsSpelled(retriever, terms), gain)
         return Result(query, lift(ranking, gain, CANDIDATES).cut(context.k), scorer)
 
@@ -72,6 +79,13 @@ def exact_words(query: Query, snapshot: Snapshot) -> Mapping[str, float]:
     if query.like or not snapshot.has_field(EXACT):
         return {}
     return dict(Counter(snapshot.analyzer.exact(query.text)))
+
+
+def are_common(query: Query, snapshot: Snapshot) -> bool:
+    """Tell whether nearly every document has each of the words as it is spelled."""
+    words = [*exact_words(query, snapshot)]
+    doc_freqs = retriever_of(snapshot, BM25(), EXACT).known(words)[1]
+    return bool(words) and bool((doc_freqs > COMMON * snapshot.n_docs).all())
 
 
 class AsSpelled(WordScorer):
@@ -105,6 +119,11 @@ class InOrder:
         """Add up the parts of documents; 0 for those that were not among the first."""
         total: Doubles = self.parts(docs).sum(axis=1)
         return total
+
+    def tells(self, docs: Ints) -> Bools:
+        """Tell which documents have several words one after the other, or the query as a title."""
+        parts = self.parts(docs)
+        return np.asarray(parts[:, 1] > 0 if len(self._words) == 1 else parts.sum(axis=1) > 0)
 
     def parts(self, docs: Ints) -> Doubles:
         """Give the parts of documents: for the order of words, and for the exact title."""

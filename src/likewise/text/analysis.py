@@ -185,6 +185,28 @@ class Analyzer:
             at += distinct.widths[token]
         return out
 
+    def words(self, texts: Sequence[str]) -> list[list[str]]:
+        """List the words of texts as they are spelled, dropped ones too: one for each position."""
+        chunks = cut([*map(encode, texts)])
+        spelled = [
+            [chunk.decode()] if chunk.isascii() else split_words(chunk.decode("utf-8", "replace"))
+            for chunk in chunks.distinct.all()
+        ]
+        tokens = chunks.tokens.tolist()
+        return [
+            [word for token in tokens[first:stop] for word in spelled[token]]
+            for first, stop in pairwise(chunks.token_bounds.tolist())
+        ]
+
+    def folded(self, word: str) -> str:
+        """Give a word as terms are folded: without accents, unless the analysis keeps them."""
+        return fold(word) if self.analysis.fold and not word.isascii() else word
+
+    def dropped_like(self, word: str) -> set[str]:
+        """Give a dropped word, and those of the stop list that differ from it by accents alone."""
+        folded = self.folded(word)
+        return {word, folded, *(one for one in self._stop if self.folded(one) == folded)}
+
     def of_text(self, text: str) -> Analyzer:
         """Give the analyzer of a text by itself: that of its language, where it is certain."""
         return self
@@ -267,7 +289,7 @@ class Analyzer:
                         words.append(word)
                         places.append(place)
                     if len(word) <= self.analysis.max_length and not (
-                        kept and self._fold(word) == word
+                        kept and self.folded(word) == word
                     ):
                         exact.append(word)
             sizes.append(len(words) - n_words)
@@ -275,13 +297,10 @@ class Analyzer:
             exact_sizes.append(len(exact) - n_exact)
         if self._stem is not None:
             stems = zip(self._stem(words), words, strict=True)
-            words[:] = [self._fold(stem or word) for stem, word in stems]
+            words[:] = [self.folded(stem or word) for stem, word in stems]
         elif self.analysis.fold:
             words[:] = [fold(word) for word in words]
         return out
-
-    def _fold(self, word: str) -> str:
-        return fold(word) if self.analysis.fold and not word.isascii() else word
 
     def _keeps(self, word: str) -> bool:
         """Tell whether a word becomes a term."""
