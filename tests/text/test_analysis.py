@@ -238,3 +238,19 @@ def test_words_that_are_dropped_take_a_position():
     assert analyzer.placed("State of the art in C++") == [("state", 0), ("art", 3)]
     assert analyzer.placed("ab中文字 das") == [("ab", 0), ("中文", 1), ("文字", 2), ("da", 3)]
     assert analyzer.placed("… →") == []
+
+
+@pytest.mark.parametrize(
+    ("language", "text", "expected"),
+    [
+        ("de", "Versicherung fur Kinder", ["versicher", "kind"]),
+        ("de", "Versicherung für Kinder", ["versicher", "kind"]),
+        ("sv", "pa svenska", ["svensk"]),
+    ],
+)
+def test_stop_words_may_be_typed_without_accents(language, text, expected):
+    assert terms(text, language=language) == expected
+
+
+def test_accents_kept_apart_are_kept_apart_in_stop_words():
+    assert terms("fur Kinder", language="de", fold=False) == ["fur", "kind"]

@@ -135,7 +135,7 @@ class Pipeline:
         An answer is read only for parts of its score that neither the titles nor those before have.
         """
         from likewise.models.surface_forms import readable_terms, surface_words
-        from likewise.retrieve.compounds import part_of
+        from likewise.stages.compounds import part_of
 
         s = self.snapshot
         # What was typed stays as it was typed.

@@ -11,7 +11,8 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterator, Sequence
+from itertools import islice, product
 from typing import NamedTuple
 
 import numpy as np
@@ -31,10 +32,13 @@ from likewise.stages.phrases import (
     read_phrases,
     stands_in,
 )
+from likewise.stages.word_forms import accented_terms, terms_asked
 from likewise.text.analysis import is_unspaced
 from likewise.text.folding import fold
 
 _DOCS_AT_ONCE = 4096
+# Phrases that differ by accents.
+_MOST_SPELLINGS = 16
 # Texts that are read for a phrase at most.
 MOST_READ = 2000
 
@@ -122,6 +126,7 @@ def _resolve(snapshot: Snapshot, leaf: Match) -> list[Leaf]:
         return [_either(terms_with(snapshot, leaf.text))]
     analyzer, phrase = snapshot.analyzer, " " in leaf.text
     found, readings = [], analyzer.readings(leaf.text)
+    [words] = analyzer.words([leaf.text])
     for placed in filter(None, readings):
         places = [at for _, at in placed]
         offsets = np.array(places, np.int64) - places[0]
@@ -129,16 +134,28 @@ def _resolve(snapshot: Snapshot, leaf: Match) -> list[Leaf]:
         dropped = dropped_words(leaf.text, places, analyzer) if phrase else ()
         exact = tuple(_exact_terms(word, snapshot) for word, _ in dropped)
         dropped = tuple((analyzer.folded(word), offset) for word, offset in dropped)
-        terms = snapshot.find_terms([term for term, _ in placed])
-        found.append(Leaf(terms, offsets, dropped=dropped, exact=exact))
-    words = [] if all(readings) else analyzer.exact(leaf.text)
-    if words and snapshot.has_field(EXACT):
+        if len(placed) == 1 and not dropped:
+            # A word by itself matches what it finds: compounds, and what has other accents.
+            found.append(_either(snapshot.find_terms([*terms_asked(leaf.text, snapshot)])))
+            continue
+        for terms in _spellings(placed, words, snapshot):
+            found.append(Leaf(snapshot.find_terms(terms), offsets, dropped=dropped, exact=exact))
+    spelled = [] if all(readings) else analyzer.exact(leaf.text)
+    if spelled and snapshot.has_field(EXACT):
         pattern = exact_pattern(leaf.text.casefold().split())
-        numbers = snapshot.find_terms(words)
+        numbers = snapshot.find_terms(spelled)
         nothing = np.empty(0, np.int64)
-        exact = tuple(numbers[i : i + 1] for i in range(len(words)))
+        exact = tuple(numbers[i : i + 1] for i in range(len(spelled)))
         found.append(Leaf(nothing, nothing, exact=exact, pattern=pattern))
     return found
+
+
+def _spellings(
+    placed: Sequence[tuple[str, int]], words: Sequence[str], snapshot: Snapshot
+) -> Iterator[tuple[str, ...]]:
+    """Give the terms of a phrase, and those of it with other accents, as typed first."""
+    either = [(term, *accented_terms(words[at], snapshot)) for term, at in placed]
+    return islice(product(*either), _MOST_SPELLINGS)
 
 
 def _exact_terms(word: str, snapshot: Snapshot) -> Ints:

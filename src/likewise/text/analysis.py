@@ -12,12 +12,15 @@ from itertools import accumulate, pairwise
 from typing import Any, NamedTuple
 
 from likewise.errors import UsageError
+from likewise.text.arabic import light10
 from likewise.text.chunks import Chunks, cut
 from likewise.text.folding import fold
 from likewise.text.languages import AUTO, MIXED, NONE, known_language, read_language
 from likewise.text.stops import has_stop_words, stop_words
 
 _CACHE_LIMIT = 100_000
+# Stemmers to which no letter has an accent.
+_PLAIN_STEMMERS = ("porter", "english", "lovins")
 # Scripts that put no space between words are indexed by pairs of characters.
 _UNSPACED = (
     (0x0E00, 0x0EFF),
@@ -45,10 +48,10 @@ class Analysis:
     characters, before stemming; a Chinese or Japanese character is never too short. A word of a
     title counts `title_weight` times: that raised the AP of BM25 on each of three collections with
     titles (.308 to .320, .225 to .229, .358 to .371). With `fold` terms lose their accents after
-    stemming, and with `positions` it is stored where in a document each stands. The last four leave
-    terms out of search and models by their document frequency (`max_df` is a share of the
-    documents) and total frequency (0: no upper limit); they are looked at anew whenever the
-    collection changes.
+    stemming (in English before), and with `positions` it is stored where in a document each stands.
+    The last four leave terms out of search and models by their document frequency (`max_df` is a
+    share of the documents) and total frequency (0: no upper limit); they are looked at anew
+    whenever the collection changes.
     """
 
     language: str = AUTO
@@ -160,6 +163,9 @@ class Analyzer:
         self.analysis = analysis
         name = analysis.stemmer_name
         self._stem = None if name == "none" else Stemmer.Stemmer(name, 0).stemWords
+        self._is_arabic = name == "arabic"
+        # English knows no accents: with them a word of its would keep its ending, as résumé does.
+        self._folds_first = analysis.fold and name in _PLAIN_STEMMERS
         self._stop = _stop_set(analysis)
         self._cache: dict[bytes, list[str]] = {}
 
@@ -201,6 +207,11 @@ class Analyzer:
     def folded(self, word: str) -> str:
         """Give a word as terms are folded: without accents, unless the analysis keeps them."""
         return fold(word) if self.analysis.fold and not word.isascii() else word
+
+    @property
+    def stems_accents(self) -> bool:
+        """Whether a stem may depend on accents that are folded only after it."""
+        return self.analysis.fold and self._stem is not None and not self._folds_first
 
     def dropped_like(self, word: str) -> set[str]:
         """Give a dropped word, and those of the stop list that differ from it by accents alone."""
@@ -295,6 +306,10 @@ class Analyzer:
             sizes.append(len(words) - n_words)
             widths.append(width)
             exact_sizes.append(len(exact) - n_exact)
+        if self._folds_first:
+            words[:] = [self.folded(word) for word in words]
+        if self._is_arabic:
+            words[:] = [light10(word) for word in words]
         if self._stem is not None:
             stems = zip(self._stem(words), words, strict=True)
             words[:] = [self.folded(stem or word) for stem, word in stems]
@@ -387,4 +402,6 @@ def _stop_set(analysis: Analysis) -> frozenset[str]:
         language = "english" if analysis.language in (AUTO, MIXED) else analysis.language
         entries = stop_words(language) if has_stop_words(language) else ()
     # In the pieces that tokens come in: "don't" is don and t.
-    return frozenset(word for entry in entries for word in split_words(entry))
+    words = {word for entry in entries for word in split_words(entry)}
+    # Who leaves out accents leaves them out of für as well.
+    return frozenset(words | {fold(word) for word in words} if analysis.fold else words)

@@ -6,9 +6,9 @@ import likewise as lw
 from likewise.collection.creating import build
 from likewise.collection.snapshot import open_snapshot
 from likewise.records import Document, Query
-from likewise.retrieve.compounds import WEIGHT, part_of, with_compounds
 from likewise.retrieve.typed import read_typed
 from likewise.retrieve.words import terms_of
+from likewise.stages.compounds import WEIGHT, part_of, with_compounds
 from likewise.text.analysis import Analysis
 
 GERMAN = [
