@@ -6,9 +6,10 @@ from functools import reduce
 from operator import and_
 
 from likewise.collection.snapshot import Snapshot
-from likewise.engine.answers import Answers, Told
+from likewise.engine.answers import Answers
 from likewise.engine.pipeline import Pipeline, read_method
 from likewise.engine.spelling import check_spelling
+from likewise.engine.told import Told
 from likewise.records import ALL, Filter, Query
 from likewise.retrieve.exact import ExactWords, are_common, exact_words
 from likewise.retrieve.typed import read_typed
