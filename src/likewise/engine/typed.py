@@ -38,7 +38,7 @@ def answer_typed(pipeline: Pipeline, text: str, *, explain: bool = False) -> Ans
         notes.append(TOO_COMMON if are_common(query, snapshot) else AS_SPELLED)
         pipeline = _as_spelled(pipeline)
         answers = pipeline.answers(query, explain=explain)
-    if typed.match is not None:
+    elif typed.match is not None:
         notes += map(_loose_note, mask_of(snapshot, _filter_of(pipeline), typed.match).loose)
     spelling = check_spelling(typed, snapshot)
     suggestion = spelling.corrected(text, snapshot)

@@ -12,6 +12,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import ClassVar
 
 import numpy as np
@@ -129,14 +130,22 @@ class InOrder:
         """Give the parts of documents: for the order of words, and for the exact title."""
         out = np.zeros((len(docs), 2))
         places = np.flatnonzero(np.isin(docs, self.docs))
-        counts = np.zeros(len(places))
-        # In the order in which they are stored, so that each block is read once.
-        for i in np.argsort(docs[places]).tolist():
-            place = int(places[i])
-            document = self.snapshot.document(int(docs[place]))
-            counts[i] = len(self._pattern.findall(content(document).casefold()))
-            if document.title.casefold().split() == self._words:
-                out[place, 1] = EXACT_TITLE * self.scale
+        rows = np.searchsorted(self.docs, docs[places])
+        counts, titles = self._read[0][rows], self._read[1][rows]
         norms = self._norms(docs[places]).astype(np.float64)
         out[places, 0] = IN_ORDER * self.scale * counts / (counts + norms)
+        out[places, 1] = EXACT_TITLE * self.scale * titles
         return out
+
+    @cached_property
+    def _read(self) -> tuple[Doubles, Doubles]:
+        """How often the first documents have the words in order, and 1 where they are the title.
+
+        They are read once, in the order in which they are stored: so is each block of them.
+        """
+        counts, titles = np.zeros(len(self.docs)), np.zeros(len(self.docs))
+        for i, doc in enumerate(self.docs.tolist()):
+            document = self.snapshot.document(doc)
+            counts[i] = len(self._pattern.findall(content(document).casefold()))
+            titles[i] = document.title.casefold().split() == self._words
+        return counts, titles

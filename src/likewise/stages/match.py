@@ -40,7 +40,7 @@ _DOCS_AT_ONCE = 4096
 # Phrases that differ by accents.
 _MOST_SPELLINGS = 16
 # Texts that are read for a phrase at most.
-MOST_READ = 2000
+MOST_READ = 1000
 
 
 class Leaf(NamedTuple):
@@ -253,6 +253,8 @@ class _Matching:
             texts = (content(self._segment.documents[doc]) for doc in docs.tolist())
             has = [leaf.pattern.search(text.casefold()) is not None for text in texts]
             return np.array(has, np.bool_)
+        if len(leaf.terms) == 1 and not read:
+            return np.ones(len(docs), np.bool_)
         distinct, columns = np.unique(leaf.terms, return_inverse=True)
         places = self._snapshot.positions(docs + self._base, distinct)
         rows, starts = find_phrases(
