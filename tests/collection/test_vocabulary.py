@@ -7,10 +7,18 @@ from hypothesis import strategies as st
 
 from likewise.collection.creating import build
 from likewise.collection.snapshot import open_snapshot
-from likewise.collection.vocabulary import _distance, count_edits, terms_near, terms_with
+from likewise.collection.vocabulary import (
+    _distance,
+    _find_accented,
+    count_edits,
+    terms_near,
+    terms_with,
+)
 from likewise.collection.writer import Writer
 from likewise.records import Document
 from likewise.text.analysis import Analysis
+from likewise.text.folding import fold
+from likewise.text.table import Strings
 
 words = st.text("abcé税", min_size=1, max_size=7)
 
@@ -84,3 +92,24 @@ def test_distance_is_that_of_the_whole_table(a, b, most):
 def test_edits_between_two_words_are_counted(a, b, edits):
     assert count_edits(a, b) == count_edits(b, a) == edits
     assert count_edits(a, b, most=0) == 1
+
+
+@given(st.lists(st.text("aeéèß", max_size=5), max_size=8), st.text("ae", min_size=1, max_size=4))
+def test_accented_terms_are_found_by_their_beginning_and_end(words, plain):
+    data = [word.encode() for word in words]
+    found = _find_accented(*Strings.of(data), np.frombuffer(plain.encode(), np.uint8).copy())
+    expected = []
+    for i, word in enumerate(data):
+        high = [at for at, byte in enumerate(word) if byte >= 128]
+        if high and len(plain) - 1 <= len(word) <= 2 * len(plain):
+            start, end = word[: high[0]], word[high[-1] + 1 :]
+            if plain.encode().startswith(start) and plain.encode().endswith(end):
+                expected.append(i)
+    assert found.tolist() == expected
+
+
+@given(st.text("aeéèñ", min_size=1, max_size=6))
+def test_a_word_with_accents_is_among_them(word):
+    data = Strings.of([word.encode()])
+    found = _find_accented(*data, np.frombuffer(fold(word).encode(), np.uint8).copy())
+    assert found.tolist() == ([] if word.isascii() else [0])

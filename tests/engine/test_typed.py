@@ -153,3 +153,23 @@ def test_an_article_is_found_by_its_title(real, tmp_path_factory, query):
     answers = lw.open(folder).search(query)
     assert answers[0].doc_id == names[query]
     assert "Coal_Tit" not in ids(answers)
+
+
+def test_a_phrase_of_which_too_many_texts_would_be_read_says_so(tmp_path, monkeypatch):
+    texts = ["the king of Spain", "the king in Spain, of course", "the queen"]
+    c = lw.index(texts, to=tmp_path / "c.lw", model="none")
+    assert not c.search('"king of spain"').told.notes
+    assert [one.doc_id for one in c.search('"king of spain"')] == ["0"]
+    monkeypatch.setattr("likewise.stages.match.MOST_READ", 1)
+    c = lw.open(tmp_path / "c.lw")
+    answers = c.search('"king of spain"')
+    assert {one.doc_id for one in answers} == {"0", "1"}
+    [note] = answers.told.notes
+    assert 'may have "king of spain"' in note
+
+
+@pytest.mark.parametrize("query", ["U.S.A.", "USA", "u.s.a.", '"the U.S.A."', "+usa"])
+def test_acronyms_are_found_with_and_without_their_dots(tmp_path, query):
+    texts = ["Made in the USA today.", "Made in the U.S.A. today.", "Made in Spain, us and a few."]
+    c = lw.index(texts, to=tmp_path / "c.lw", model="none")
+    assert {one.doc_id for one in c.search(query, expand="none")} == {"0", "1"}

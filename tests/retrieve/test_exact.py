@@ -74,3 +74,22 @@ def test_words_are_explained_as_they_are_spelt(c):
         assert sum(part.score for part in parts) == pytest.approx(answers[0].score)
         shown = str(answers).split("= ")[1]
         assert all(f"{word} 0." in shown or f"{word} 1." in shown for word in words)
+
+
+COMMON = [
+    {"id": f"{i}", "title": f"Paper {i}", "text": f"The theory of number {i} and of the rest."}
+    for i in range(20)
+] + [
+    {"id": "phrase", "title": "A paper", "text": "It is about the and of: the of, a slip."},
+    {"id": "title", "title": "The", "text": "A band of the island."},
+]
+
+
+@pytest.mark.parametrize(
+    ("query", "found"), [("the of", ["phrase"]), ("the", ["title"]), ("of", []), ("of and the", [])]
+)
+def test_words_of_nearly_every_document_find_them_by_order_or_title(tmp_path, query, found):
+    c = lw.index(COMMON, to=tmp_path / "c.lw", smooth="none")
+    answers = c.search(query, k=3)
+    assert [answer.doc_id for answer in answers] == found
+    assert "nearly every document has these words" in answers.told.notes[0]

@@ -290,3 +290,14 @@ def test_either_of_two_filters(collection):
     for i in range(len(collection.segments)):
         assert (masks[0][i] == (each[0][i] | each[1][i])).all()
         assert (masks[1][i] == (each[0][i] & each[1][i])).all()
+
+
+def test_titles_are_compared_as_they_are_whatever_json_makes_of_them(tmp_path):
+    titles = ['Say "yes"', "Back\\slash", 'x"],["y', "Tab\there", "Ünï", ""]
+    documents = [Document(f"{i}", title, "x") for i, title in enumerate(titles)]
+    build(tmp_path / "c.lw", documents)
+    snapshot = open_snapshot(tmp_path / "c.lw")
+    for i, title in enumerate(titles[:5]):
+        condition = Condition("title", "=", (Value(title),))
+        mask = mask_of(snapshot, Filter(((condition,),)))
+        assert mask.segments[0].tolist() == [j == i for j in range(len(titles))]

@@ -9,9 +9,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import likewise as lw
+import likewise.stages.match
 from likewise.records import Match, Query, match_all, match_any, match_none
 from likewise.stages.masks import mask_of
-from likewise.stages.match import find_phrases, leaves_of, match_masks, prefix_terms
+from likewise.stages.match import leaves_of, match_masks, prefix_terms
+from likewise.stages.phrases import find_phrases
 from likewise.text.query_syntax import parse_query
 
 WORDS = ["red", "blue", "green", "redden", "sea"]
@@ -90,8 +92,9 @@ def test_no_phrase_goes_from_a_title_into_the_text(tmp_path):
     c = lw.index(
         [{"id": "1", "title": "black", "text": "holes"}], to=tmp_path / "c.lw", model="none"
     )
-    [both] = match_masks(c.snapshot, match_all([Match("words", "black"), Match("words", "holes")]))
-    [phrase] = match_masks(c.snapshot, Match("words", "black holes"))
+    black, holes = Match("words", "black"), Match("words", "holes")
+    [both] = match_masks(c.snapshot, match_all([black, holes])).masks
+    [phrase] = match_masks(c.snapshot, Match("words", "black holes")).masks
     assert (both.tolist(), phrase.tolist()) == ([True], [False])
 
 
@@ -117,7 +120,7 @@ def test_words_that_the_analysis_drops_are_looked_for_as_they_are_spelt(tmp_path
         {"id": "3", "title": "A Spanish reign", "text": "The king of Spain."},
     ]
     c = lw.index(documents, to=tmp_path / "c.lw", model="none")
-    [mask] = match_masks(c.snapshot, parse_query(typed, ("title",)).match)
+    [mask] = match_masks(c.snapshot, parse_query(typed, ("title",)).match).masks
     assert c.snapshot.doc_ids(np.flatnonzero(mask)) == found
 
 
@@ -162,14 +165,98 @@ def test_phrases_are_found_by_their_offsets(documents, phrase):
     bounds = np.cumsum([0, *map(len, flat)])
     values = np.array([*itertools.chain(*flat)], np.int64)
     columns, offsets = (np.array(side, np.int64) for side in zip(*phrase, strict=True))
-    found = find_phrases(bounds, values, columns, offsets, 2)
-    assert found.tolist() == [
-        any(
-            all(start + offset in both[column] for column, offset in phrase)
-            for start in range(-3, 10)
-        )
-        for both in documents
+    docs, starts = find_phrases(bounds, values, columns, offsets, 2)
+    assert [*zip(docs.tolist(), starts.tolist(), strict=True)] == [
+        (i, start)
+        for i, both in enumerate(documents)
+        for start in range(-3, 10)
+        if all(start + offset in both[column] for column, offset in phrase)
     ]
+
+
+PHRASES = [
+    {"id": "c", "title": "Vitamin C", "text": "Oranges have much of it."},
+    {"id": "d", "title": "Vitamin D", "text": "A cup of it; the letter c."},
+    {"id": "of", "text": "Philip, King of Spain, was the king."},
+    {"id": "in", "text": "There was a king in Spain, of course. Kings of Spain ride."},
+    {"id": "and", "title": "The king", "text": "and of Spain."},
+    {"id": "the", "text": "They say that they are Rock. The band was good."},
+]
+
+
+@pytest.fixture(scope="module", params=[True, False], ids=["positions", "no positions"])
+def phrases(request, tmp_path_factory):
+    """Texts that differ by words which the analysis drops, in three segments."""
+    analysis = lw.Analysis(language="en", positions=request.param)
+    folder = tmp_path_factory.mktemp("phrases") / "c.lw"
+    c = lw.index(PHRASES[:2], to=folder, analysis=analysis, model="none")
+    c.add(PHRASES[2:4])
+    c.add(PHRASES[4:])
+    return c
+
+
+@pytest.mark.parametrize(
+    ("typed", "expected"),
+    [
+        ('"vitamin c"', {"c"}),
+        ('"vitamin d"', {"d"}),
+        ('"Vitamin C" OR "vitamin d"', {"c", "d"}),
+        ("+vitamin", {"c", "d"}),
+        ('vitamin -"vitamin c"', {"d"}),
+        ('title:"vitamin c"', {"c"}),
+        ('title:"vitamin of"', set()),
+        ('"king of spain"', {"of", "in"}),
+        ('"king in spain"', {"in"}),
+        ('"a king in"', {"in"}),
+        ('"the king"', {"of", "and"}),
+        ('title:"the king"', {"and"}),
+        ('"king and"', set()),
+        ('"and of spain"', {"and"}),
+        ('"the band"', {"the"}),
+        ('"that the band"', set()),
+        ("+king's", {"of", "in", "and"}),
+    ],
+)
+def test_a_phrase_has_the_words_that_the_analysis_drops(phrases, typed, expected):
+    match = parse_query(typed, ("title",)).match
+    mask = mask_of(phrases.snapshot, match=match)
+    docs = np.flatnonzero(mask.holds(np.arange(len(PHRASES)), phrases.snapshot))
+    found = {*phrases.snapshot.doc_ids(docs)}
+    if typed.startswith("vitamin "):
+        found &= {"c", "d"}
+    assert found == expected
+    assert mask.loose == ()
+
+
+@pytest.mark.parametrize(
+    ("typed", "expected", "loose"),
+    [
+        ('"king of spain"', {"of", "in"}, ("king of spain",)),
+        ('"of spain"', {"of", "in", "and"}, ("of spain",)),
+        ('"a king"', {"in"}, ()),
+        ('"of the"', {"of", "and", "d"}, ("of the",)),
+        ('"king of spain" philip', {"of", "in"}, ("king of spain",)),
+        ('"king of spain" +philip', {"of"}, ()),
+    ],
+)
+def test_of_too_many_documents_no_text_is_read(phrases, typed, expected, loose, monkeypatch):
+    """One segment or several, it is the same: what counts is how many are in question."""
+    monkeypatch.setattr(likewise.stages.match, "MOST_READ", 1)
+    found = match_masks(phrases.snapshot, parse_query(typed, ("title",)).match)
+    docs = np.flatnonzero(np.concatenate(found.masks))
+    assert {*phrases.snapshot.doc_ids(docs)} == expected
+    assert found.loose == loose
+
+
+def test_dropped_words_may_be_typed_without_their_accents(tmp_path):
+    documents = [
+        {"id": "a", "text": "Nous allons à Paris."},
+        {"id": "de", "text": "allons de Paris"},
+    ]
+    c = lw.index(documents, to=tmp_path / "c.lw", model="none", analysis=lw.Analysis(language="fr"))
+    for typed in ("allons à paris", "allons a paris"):
+        [mask] = match_masks(c.snapshot, Match("words", typed)).masks
+        assert mask.tolist() == [True, False]
 
 
 ENGLISH = "The committee will discuss new sources of energy at its meetings on Tuesday."

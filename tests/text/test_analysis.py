@@ -247,3 +247,19 @@ def test_short_texts_are_cut_as_long_ones(text):
         terms, placed = analyzer.terms(text), analyzer.placed(text)
         assert analyzer.terms(after)[: len(terms)] == terms
         assert analyzer.placed(after)[: len(placed)] == placed
+
+
+@pytest.mark.parametrize(
+    ("language", "text", "expected"),
+    [
+        ("de", "Versicherung fur Kinder", ["versicher", "kind"]),
+        ("de", "Versicherung für Kinder", ["versicher", "kind"]),
+        ("sv", "pa svenska", ["svensk"]),
+    ],
+)
+def test_stop_words_may_be_typed_without_accents(language, text, expected):
+    assert terms(text, language=language) == expected
+
+
+def test_accents_kept_apart_are_kept_apart_in_stop_words():
+    assert terms("fur Kinder", language="de", fold=False) == ["fur", "kind"]

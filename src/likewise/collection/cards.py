@@ -109,8 +109,9 @@ class Cards:
         # A function of the arrays, not of this: else the two would keep each other in memory.
         self._frame = lru_cache(_CACHED_FRAMES)(partial(_read_frame, cards, offsets, n_docs))
         self._cards, self._offsets, self._name = cards, offsets, name
+        self._n_docs = n_docs
 
-    def titles(self, part: str = "") -> Iterator[tuple[int, str]]:
+    def titles(self, part: str = "") -> Iterator[tuple[int, bytes]]:
         """Give documents with their titles; those may be left out that have no such part in it."""
         # As it stands in JSON, where letters of other alphabets have more than one case.
         key = part.lower().encode() if part.isascii() and part.isprintable() else b""
@@ -119,8 +120,17 @@ class Cards:
             for i, (first, last) in enumerate(pairwise(self._offsets.tolist())):
                 data = decompress(self._cards[first:last])
                 if key in data.lower():
-                    for doc, card in enumerate(orjson.loads(data), i * AT_ONCE):
-                        yield doc, card[0]
+                    n = min(AT_ONCE, self._n_docs - i * AT_ONCE)
+                    for doc, card in enumerate(_split(data, n), i * AT_ONCE):
+                        # Nearly no card has anything escaped: then its first text ends here.
+                        yield (
+                            doc,
+                            (
+                                orjson.loads(b'["%b]' % card)[0].encode()
+                                if b"\\" in card
+                                else card[: card.index(b'"')]
+                            ),
+                        )
         except (zstandard.ZstdError, MemoryError, ValueError, TypeError) as error:
             raise self._damaged(error) from None
 
@@ -141,7 +151,10 @@ class Cards:
 def _read_frame(cards: Bytes, offsets: Offsets, n_docs: int, i: int) -> list[bytes]:
     """Give the cards of a frame as JSON, each without the `["` and `]` around it."""
     data = decompress(cards[offsets[i] : offsets[i + 1]])
-    n = min(AT_ONCE, n_docs - i * AT_ONCE)
+    return _split(data, min(AT_ONCE, n_docs - i * AT_ONCE))
+
+
+def _split(data: bytes, n: int) -> list[bytes]:
     # Only the card that is asked for is parsed: between two cards there is always this.
     found = data[3:-2].split(b'],["')
     if len(found) != n:

@@ -25,6 +25,15 @@ def terms_with(snapshot: Snapshot, text: str, *, prefix: bool = False) -> Ints:
     return np.concatenate(found)
 
 
+def terms_accented(snapshot: Snapshot, plain: str) -> Ints:
+    """Give the numbers of the terms that may be this one with accents, and a few others."""
+    key = np.frombuffer(encode(plain), np.uint8).copy()
+    found = [np.empty(0, np.int64)]
+    for segment in snapshot.segments if len(key) else ():
+        found.append(_find_accented(*segment.terms, key) + segment.entry.first_term)
+    return np.concatenate(found)
+
+
 def terms_near(snapshot: Snapshot, term: str, *, edits: int = 2) -> tuple[Ints, Ints]:
     """Give the numbers of the terms that at most so many edits make of this one, and how many.
 
@@ -82,6 +91,35 @@ def _shapes_of(arena: Bytes, offsets: Offsets) -> tuple[Ints, Ids]:
         sizes[i] = size
         letters[i] = _letters(word[: max(size, 0)])
     return letters, sizes
+
+
+@kernel
+def _find_accented(arena: Bytes, offsets: Offsets, key: Bytes) -> Ints:
+    """Find the strings with other letters than ASCII's that begin and end as a key does.
+
+    Equals those that are not ASCII, whose ASCII letters before the first other one begin the key,
+    whose ASCII letters after the last one end it, and that are from 1 byte shorter than the key to
+    twice as long.
+    """
+    out = np.empty(len(offsets) - 1, np.int64)
+    n, size = 0, len(key)
+    for i in range(len(offsets) - 1):
+        first, stop = np.int64(offsets[i]), np.int64(offsets[i + 1])
+        if not size - 1 <= stop - first <= 2 * size:
+            continue
+        at = first
+        while at < stop and at - first < size and arena[at] == key[at - first]:
+            at += 1
+        if at == stop or arena[at] < 128:
+            continue
+        left, last = size, stop - 1
+        while last > at and left > 0 and arena[last] == key[left - 1]:
+            last -= 1
+            left -= 1
+        if arena[last] >= 128:
+            out[n] = i
+            n += 1
+    return out[:n].copy()
 
 
 @kernel

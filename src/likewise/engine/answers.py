@@ -3,20 +3,23 @@
 from __future__ import annotations
 
 import textwrap
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property, lru_cache
 from itertools import islice
-from typing import Any, NamedTuple, TypeAlias, overload
+from typing import Any, TypeAlias, overload
 
 from likewise.engine.frames import rows_frame
+from likewise.engine.told import Told
 from likewise.records import Explanation, Part, Passage, Query
 from likewise.show.table import align
-from likewise.show.text import columns, one_line, shorten
+from likewise.show.text import columns, counted, one_line, shorten
 
 _WIDEST_ID = 36
 _SHOWN_PARTS = 8
 _SHOWN_TERMS = 20
+_SHOWN_COMPOUNDS = 2
 # A space at which no line is broken.
 _TIE = "\u00a0"
 _LEAST_SHOWN = 0.00005
@@ -67,9 +70,9 @@ class Answer:
 class Expanded:
     """What an expander made of a query: all its terms with their weights, and why no more.
 
-    `asked` are those that the user gave, `added` the new ones, the weightiest first;
-    `skipped_reason` says why a query was left as it is, `note` what was done otherwise than
-    asked for.
+    `asked` are those that the user gave, with compounds of them, `added` the new ones, the
+    weightiest first; `has` gives the word that a compound was taken in for. `skipped_reason` says
+    why a query was left as it is, `note` what was done otherwise than asked for.
     """
 
     method: str
@@ -77,9 +80,10 @@ class Expanded:
     added: Mapping[str, float]
     skipped_reason: str = ""
     note: str = ""
+    has: Mapping[str, str] = field(default_factory=dict)
 
     @classmethod
-    def of(cls, query: Query) -> Expanded:
+    def of(cls, query: Query, part_of: Callable[[str], str] | None = None) -> Expanded:
         """Read what a query carries."""
         assert query.expansion is not None
         method, before, skipped_reason, note = query.expansion
@@ -90,6 +94,7 @@ class Expanded:
             {term: weight for term, weight in terms.items() if term not in before},
             skipped_reason,
             note,
+            {term: word for term in before if (word := part_of(term) if part_of else "")},
         )
 
     def __str__(self) -> str:
@@ -103,11 +108,25 @@ class Expanded:
         if self.skipped_reason:
             lines = [f"not expanded by {self.method}: {self.skipped_reason}"]
         else:
-            words = words or {}
+            words = self._with_compounds(words or {})
+            asked = dict[str, float]()
+            for term, weight in self.asked.items():
+                # A word that no document has by itself counts as the weightiest that has it.
+                word = self.has.get(term, term)
+                asked[word] = self.asked.get(word, max(asked.get(word, 0.0), weight))
             added = _weighted(self.added, words) or "no new term"
-            lines = [f"{self.method}: {_weighted(self.asked, words)}", f"+ {added}"]
+            lines = [f"{self.method}: {_weighted(asked, words)}", f"+ {added}"]
             lines += [f"({self.note})"] if self.note else []
         return "\n".join(part for line in lines for part in _wrapped(line, width, indent=2))
+
+    def _with_compounds(self, words: Mapping[str, str]) -> Mapping[str, str]:
+        """Name the words of the query with how many that have them are searched for."""
+        held = Counter(self.has.values())
+        shown = {
+            word: f"{words.get(word, word)} (and {counted(n, 'longer word')})"
+            for word, n in held.items()
+        }
+        return {**words, **shown}
 
     def to_json(self) -> dict[str, Any]:
         """Give plain values."""
@@ -117,36 +136,6 @@ class Expanded:
             "added": dict(self.added),
             "skipped_reason": self.skipped_reason or None,
             "note": self.note or None,
-        }
-
-
-class Told(NamedTuple):
-    """What there is to say of a query as it was typed.
-
-    `notes` say what was not understood, `unknown` are words that no document has, `suggestion` is
-    what may have been meant; where it was `applied`, the answers are those to it.
-    """
-
-    notes: tuple[str, ...] = ()
-    unknown: tuple[str, ...] = ()
-    suggestion: str = ""
-    applied: bool = False
-
-    def lines(self, query: str) -> list[str]:
-        """Say it, a line each."""
-        lines = [*self.notes]
-        if self.applied:
-            return [*lines, f"nothing for {query}; showing {self.suggestion}"]
-        lines += [f"no document has: {', '.join(self.unknown)}"] if self.unknown else []
-        return lines + ([f"did you mean: {self.suggestion}"] if self.suggestion else [])
-
-    def to_json(self) -> dict[str, Any]:
-        """Give plain values."""
-        return {
-            "notes": list(self.notes),
-            "unknown": list(self.unknown),
-            "suggestion": self.suggestion or None,
-            "applied": self.applied,
         }
 
 
@@ -229,7 +218,15 @@ class Answers(Sequence[Answer]):
     def _name(self, part: Part) -> str:
         if part.kind == "document":
             return shorten(part.name, _WIDEST_ID)
-        return self._words.get(part.name, part.name) if part.kind == "word" else part.name
+        if part.kind != "word":
+            return part.name
+        own, *longer = (self._words.get(name, name) for name in names_in(part))
+        if not longer:
+            return own
+        whole = any(one.name == part.name for one in part.parts)
+        more = len(part.parts) - whole - len(longer)
+        rest = f" and {more} more" if more else ""
+        return f"{own} ({'and' if whole else 'in'} {', '.join(longer)}{rest})"
 
     @cached_property
     def _words(self) -> Mapping[str, str]:
@@ -242,13 +239,13 @@ class Answers(Sequence[Answer]):
             terms += islice(self.expanded.added, _SHOWN_TERMS)
         for answer in self._answers:
             parts = answer.explanation.parts if answer.explanation else ()
-            words = (part.name for part in parts if part.kind == "word")
-            terms += islice(words, _SHOWN_PARTS)
+            words = [part for part in parts if part.kind == "word"][:_SHOWN_PARTS]
+            terms += [name for part in words for name in names_in(part)]
         return self._surfaces(terms)
 
-    def grown(self, query: Query) -> Answers:
+    def grown(self, query: Query, part_of: Callable[[str], str] | None = None) -> Answers:
         """Give the same answers with what was made of the query."""
-        return self._with(self._answers, expanded=Expanded.of(query))
+        return self._with(self._answers, expanded=Expanded.of(query, part_of))
 
     def with_words(self, surfaces: Surfaces) -> Answers:
         """Give the same answers, to be shown with the words that terms stand for."""
@@ -325,6 +322,12 @@ def _groups(
             start = f"{name:<{label}}  {total:7.4f} = "
             lines += _wrapped(start + _parts(parts, name_of), width, indent=len(start))
     return lines
+
+
+def names_in(part: Part) -> list[str]:
+    """Give the term of a part, and the first of the compounds that are summed up in it."""
+    longer = [one.name for one in part.parts if one.name != part.name]
+    return [part.name, *longer[:_SHOWN_COMPOUNDS]]
 
 
 def named(part: Part) -> str:

@@ -9,15 +9,16 @@ from typing import TYPE_CHECKING, Any, TypeAlias, overload
 
 from likewise.collection.cards import LEAD
 from likewise.collection.snapshot import Snapshot
-from likewise.engine.answers import Answer, Answers
+from likewise.engine.answers import Answer, Answers, names_in
 from likewise.engine.arguments import check_counts
 from likewise.engine.frames import run_frame
 from likewise.engine.queries import Queries, as_queries, frame_queries, query_frame
 from likewise.errors import UsageError, WrongType
 from likewise.evaluate.trec import Run
-from likewise.records import ALL, Filter, Query
+from likewise.records import ALL, Filter, Query, in_order
 from likewise.retrieve.models import BM25
 from likewise.show.text import one_line
+from likewise.stages.compounds import part_of, sum_compounds
 from likewise.stages.stage import Chain, Context, Result, Stage, Where, as_stage
 
 if TYPE_CHECKING:
@@ -113,7 +114,7 @@ class Pipeline:
         if explain:
             if scorer is None and len(ranking.docs):
                 raise UsageError(f"{self} does not say what its scores are made of")
-            told = [] if scorer is None else [*scorer.explain(ranking.docs)]
+            told = [] if scorer is None else self._summed(query, scorer.explain(ranking.docs))
         ids, cards = self.snapshot.doc_ids(ranking.docs), self.snapshot.cards(ranking.docs)
         found = [
             Answer(doc_id, score, card.title or one_line(card.lead), card.fields, one)
@@ -122,10 +123,22 @@ class Pipeline:
             )
         ]
         answers = Answers(found, query=_shown(query), method=self.name)
-        answers = answers.grown(query) if query.expansion else answers
+        if query.expansion:
+            typed = self.snapshot.analyzer.terms(query.text)
+            answers = answers.grown(query, lambda term: part_of(term, typed, self.snapshot))
         if explain and not any(one and one.evidence for one in told):
             return answers.with_words(partial(self._words, query.text, ranking.docs, found))
         return answers
+
+    def _summed(self, query: Query, told: Sequence[Explanation]) -> list[Explanation | None]:
+        """Put parts of compounds under the words asked for; likeness has no such parts."""
+        typed = self.snapshot.analyzer.terms(query.text)
+        return [
+            one
+            if one.evidence
+            else one._replace(parts=in_order(sum_compounds(one.parts, typed, self.snapshot)))
+            for one in told
+        ]
 
     def _words(
         self, text: str, docs: Ints, answers: Sequence[Answer], terms: Iterable[str]
@@ -135,13 +148,11 @@ class Pipeline:
         An answer is read only for parts of its score that neither the titles nor those before have.
         """
         from likewise.models.surface_forms import readable_terms, surface_words
-        from likewise.retrieve.compounds import part_of
 
         s = self.snapshot
         # What was typed stays as it was typed.
         words = surface_words([answer.title for answer in answers], s.analyzer)
-        typed = surface_words([text], s.analyzer)
-        words |= typed
+        words |= surface_words([text], s.analyzer)
         missing = {term for term in terms if term not in words}
         texts, left = list[str](), set(missing)
         for doc, answer in zip(docs.tolist(), answers, strict=True):
@@ -149,14 +160,12 @@ class Pipeline:
                 break
             parts = answer.explanation.parts if answer.explanation else ()
             n_left = len(left)
-            left.difference_update(part.name for part in parts if part.kind == "word")
+            left.difference_update(
+                name for part in parts if part.kind == "word" for name in names_in(part)
+            )
             if len(left) < n_left:
                 texts.append(s.document(doc).text)
-        words = readable_terms(s, missing, texts) | words if missing else words
-        for term in dict.fromkeys(terms):
-            if term not in typed and (part := part_of(term, typed, s)):
-                words[term] = f"{words.get(term, term)} (has {typed[part]})"
-        return words
+        return readable_terms(s, missing, texts) | words if missing else words
 
     @property
     def name(self) -> str:

@@ -16,6 +16,7 @@ from likewise.models.surface_forms import readable_terms
 from likewise.retrieve.models import BM25
 from likewise.retrieve.words import retriever_of
 from likewise.stages.match import prefix_terms
+from likewise.stages.word_forms import accented_terms
 from likewise.text.analysis import is_unspaced
 from likewise.text.query_syntax import TypedQuery
 from likewise.text.tokens import tokens_of
@@ -69,6 +70,8 @@ def check_spelling(typed: TypedQuery, snapshot: Snapshot) -> Spelling:
     doc_freqs = _doc_freqs(words.values(), snapshot)
     meant: dict[str, str] = {}
     for word, term in words.items():
+        if doc_freqs[term] <= RARE_DOCS and accented_terms(word, snapshot):
+            continue
         if doc_freqs[term] == 0 and not _is_elsewhere(word, snapshot):
             unknown.append(word)
         if doc_freqs[term] <= RARE_DOCS:

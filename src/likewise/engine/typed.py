@@ -2,18 +2,28 @@
 
 from __future__ import annotations
 
+from functools import reduce
+from operator import and_
+
 from likewise.collection.snapshot import Snapshot
-from likewise.engine.answers import Answers, Told
-from likewise.engine.pipeline import Pipeline
+from likewise.engine.answers import Answers
+from likewise.engine.pipeline import Pipeline, read_method
 from likewise.engine.spelling import check_spelling
-from likewise.records import Query
-from likewise.retrieve.exact import ExactWords, exact_words
+from likewise.engine.told import Told
+from likewise.records import ALL, Filter, Query
+from likewise.retrieve.exact import ExactWords, are_common, exact_words
 from likewise.retrieve.typed import read_typed
-from likewise.stages.stage import Chain
+from likewise.stages.masks import mask_of
+from likewise.stages.match import MOST_READ
+from likewise.stages.stage import Where
 
 ONLY_UNWANTED = "there are only words to leave out, and none to look for"
 
 AS_SPELLED = "every word is too common or too short to tell: searched for as it is spelled"
+TOO_COMMON = (
+    "nearly every document has these words: only those answer that have them one after the other, "
+    "or as their title"
+)
 
 
 def answer_typed(pipeline: Pipeline, text: str, *, explain: bool = False) -> Answers:
@@ -25,9 +35,11 @@ def answer_typed(pipeline: Pipeline, text: str, *, explain: bool = False) -> Ans
         notes.append(ONLY_UNWANTED)
     answers = pipeline.answers(query, explain=explain)
     if not len(answers) and _only_spelled(query, snapshot):
-        notes.append(AS_SPELLED)
+        notes.append(TOO_COMMON if are_common(query, snapshot) else AS_SPELLED)
         pipeline = _as_spelled(pipeline)
         answers = pipeline.answers(query, explain=explain)
+    elif typed.match is not None:
+        notes += map(_loose_note, mask_of(snapshot, _filter_of(pipeline), typed.match).loose)
     spelling = check_spelling(typed, snapshot)
     suggestion = spelling.corrected(text, snapshot)
     applied = False
@@ -46,8 +58,20 @@ def _only_spelled(query: Query, snapshot: Snapshot) -> bool:
     return dropped and bool(exact_words(query, snapshot))
 
 
+def _filter_of(pipeline: Pipeline) -> Filter:
+    """Give what the filters of a search let through."""
+    filters = (step.filter for step in pipeline.stage.steps if isinstance(step, Where))
+    return reduce(and_, filters, ALL)
+
+
+def _loose_note(phrase: str) -> str:
+    return (
+        f'more than {MOST_READ:,} documents may have "{phrase}": its common and short words were '
+        "looked for anywhere in them"
+    )
+
+
 def _as_spelled(pipeline: Pipeline) -> Pipeline:
     """Give the search by words as they are spelled, under the same filters."""
-    filters = [step for step in pipeline.stage.steps if step.only_filters]
-    stage = Chain((*filters, ExactWords()))
+    stage = read_method(ExactWords(), _filter_of(pipeline))
     return Pipeline(pipeline.snapshot, stage, k=pipeline.k, threads=pipeline.threads)

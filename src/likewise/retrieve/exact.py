@@ -3,7 +3,8 @@
 "The Who", "c++" or "to be or not to be" are all stop words, single letters and marks: these stand
 in a field of their own, which is ranked by BM25. That tells little of words that nearly all
 documents have, so that the texts of the first documents are read: how often the words stand there
-one after the other, and whether the title is the query.
+one after the other, and whether the title is the query. Where nearly all documents have each of
+the words, nothing else tells.
 """
 
 from __future__ import annotations
@@ -11,6 +12,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import ClassVar
 
 import numpy as np
@@ -18,7 +20,7 @@ import numpy as np
 from likewise.collection.build import content
 from likewise.collection.snapshot import Snapshot
 from likewise.collection.words import EXACT
-from likewise.compiled import Doubles, Ints
+from likewise.compiled import Bools, Doubles, Ints
 from likewise.records import Explanation, Query, Ranking
 from likewise.retrieve.models import BM25
 from likewise.retrieve.proximity import EXACT_NAME, WithGain, lift
@@ -30,6 +32,8 @@ from likewise.stages.stage import Context, Result, Stage
 CANDIDATES = 1000
 # Shares of the best score, which of such words says little: the order of words decides.
 IN_ORDER, EXACT_TITLE = 1.0, 1.0
+# Words of more of the documents find nothing by themselves: "the of".
+COMMON = 0.8
 
 
 @dataclass(frozen=True)
@@ -63,6 +67,10 @@ class ExactWords(Stage):
         if not len(ranking.docs):
             return Result(query)
         gain = InOrder(query.text, ranking.cut(CANDIDATES), context.snapshot)
+        if are_common(query, context.snapshot):
+            ranking = ranking.cut(CANDIDATES)
+            told = np.flatnonzero(gain.tells(ranking.docs))
+            ranking = Ranking(ranking.docs[told], ranking.scores[told])
         scorer = WithGain(AsSpelled(retriever, terms), gain)
         return Result(query, lift(ranking, gain, CANDIDATES).cut(context.k), scorer)
 
@@ -72,6 +80,13 @@ def exact_words(query: Query, snapshot: Snapshot) -> Mapping[str, float]:
     if query.like or not snapshot.has_field(EXACT):
         return {}
     return dict(Counter(snapshot.analyzer.exact(query.text)))
+
+
+def are_common(query: Query, snapshot: Snapshot) -> bool:
+    """Tell whether nearly every document has each of the words as it is spelled."""
+    words = [*exact_words(query, snapshot)]
+    doc_freqs = retriever_of(snapshot, BM25(), EXACT).known(words)[1]
+    return bool(words) and bool((doc_freqs > COMMON * snapshot.n_docs).all())
 
 
 class AsSpelled(WordScorer):
@@ -106,18 +121,31 @@ class InOrder:
         total: Doubles = self.parts(docs).sum(axis=1)
         return total
 
+    def tells(self, docs: Ints) -> Bools:
+        """Tell which documents have several words one after the other, or the query as a title."""
+        parts = self.parts(docs)
+        return np.asarray(parts[:, 1] > 0 if len(self._words) == 1 else parts.sum(axis=1) > 0)
+
     def parts(self, docs: Ints) -> Doubles:
         """Give the parts of documents: for the order of words, and for the exact title."""
         out = np.zeros((len(docs), 2))
         places = np.flatnonzero(np.isin(docs, self.docs))
-        counts = np.zeros(len(places))
-        # In the order in which they are stored, so that each block is read once.
-        for i in np.argsort(docs[places]).tolist():
-            place = int(places[i])
-            document = self.snapshot.document(int(docs[place]))
-            counts[i] = len(self._pattern.findall(content(document).casefold()))
-            if document.title.casefold().split() == self._words:
-                out[place, 1] = EXACT_TITLE * self.scale
+        rows = np.searchsorted(self.docs, docs[places])
+        counts, titles = self._read[0][rows], self._read[1][rows]
         norms = self._norms(docs[places]).astype(np.float64)
         out[places, 0] = IN_ORDER * self.scale * counts / (counts + norms)
+        out[places, 1] = EXACT_TITLE * self.scale * titles
         return out
+
+    @cached_property
+    def _read(self) -> tuple[Doubles, Doubles]:
+        """How often the first documents have the words in order, and 1 where they are the title.
+
+        They are read once, in the order in which they are stored: so is each block of them.
+        """
+        counts, titles = np.zeros(len(self.docs)), np.zeros(len(self.docs))
+        for i, doc in enumerate(self.docs.tolist()):
+            document = self.snapshot.document(doc)
+            counts[i] = len(self._pattern.findall(content(document).casefold()))
+            titles[i] = document.title.casefold().split() == self._words
+        return counts, titles

@@ -8,9 +8,9 @@ import numpy as np
 
 from likewise.collection.snapshot import Snapshot
 from likewise.records import Query
-from likewise.retrieve.compounds import with_compounds
 from likewise.retrieve.models import bm25_idf
 from likewise.stages.match import prefix_terms
+from likewise.stages.word_forms import terms_asked
 from likewise.text.query_syntax import TypedQuery, TypedWord, parse_query
 
 # Of a prefix so many terms are scored by, those of most documents; any of them matches.
@@ -32,7 +32,7 @@ def _terms_of(typed: TypedQuery, snapshot: Snapshot) -> dict[str, float]:
         if word.prefix:
             counted: Mapping[str, float] = _group(word.text, snapshot)
         else:
-            counted = with_compounds(snapshot.analyzer.counts(word.text), snapshot)
+            counted = terms_asked(word.text, snapshot)
         for term, count in counted.items():
             found[term] = found.get(term, 0.0) + count * word.weight
     return found

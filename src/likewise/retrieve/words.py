@@ -11,12 +11,12 @@ from likewise.collection.snapshot import Snapshot
 from likewise.collection.words import MAIN
 from likewise.compiled import Bools, Doubles, Floats, Ints
 from likewise.records import EMPTY, Explanation, Query, explanation
-from likewise.retrieve.compounds import with_compounds
 from likewise.retrieve.documents import Whole, rank_examples, score_records, split_records
 from likewise.retrieve.models import Model
 from likewise.retrieve.search import Retriever
 from likewise.stages.masks import mask_of
 from likewise.stages.stage import Context, Result, by_mask
+from likewise.stages.word_forms import terms_asked
 
 
 def retriever_of(snapshot: Snapshot, model: Model, field: str = MAIN) -> Retriever:
@@ -52,10 +52,10 @@ def search_words(model: Model, batch: Sequence[Result], context: Context) -> lis
 
 
 def terms_of(query: Query, snapshot: Snapshot) -> Mapping[str, float]:
-    """Give the weighted terms of a query: its own, or those of its text and their compounds."""
+    """Give the weighted terms of a query: its own, or those of its text and what they find."""
     if query.terms is not None:
         return query.terms
-    return with_compounds(snapshot.analyzer.counts(query.text), snapshot)
+    return terms_asked(query.text, snapshot)
 
 
 class WordScorer:

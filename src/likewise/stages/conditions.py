@@ -236,12 +236,10 @@ def _id_matcher(operator: str, value: Value) -> Matcher:
 
 def _title_matcher(operator: str, value: Value) -> Matcher:
     def match(segment: Segment) -> Bools:
-        docs, titles = [], []
-        for doc, title in segment.cards.titles(value.text):
-            docs.append(doc)
-            titles.append(title.encode())
+        placed = [*segment.cards.titles(value.text)]
+        titles = [title for _, title in placed]
         found = _matching(Strings.of(titles), operator, value)
-        return _marked(segment.n_docs, [docs[i] for i in found])
+        return _marked(segment.n_docs, [placed[i][0] for i in found])
 
     return match
 

@@ -19,11 +19,13 @@ _KEPT = 8
 class Mask(NamedTuple):
     """The documents that may be answers, by segment; None: all of a segment.
 
-    Deleted documents are left out. `n` is how many there are.
+    Deleted documents are left out. `n` is how many there are. Of the phrases in `loose` too many
+    documents would have to be read: words of it that the analysis drops may stand anywhere.
     """
 
     segments: tuple[Bools | None, ...]
     n: int
+    loose: tuple[str, ...] = ()
 
     @property
     def bars(self) -> bool:
@@ -47,7 +49,7 @@ class Mask(NamedTuple):
             fewer = np.ones(snapshot.segments[i].n_docs, np.bool_) if mask is None else mask.copy()
             fewer[rows] = False
             segments[i] = fewer
-        return Mask(tuple(segments), n)
+        return Mask(tuple(segments), n, self.loose)
 
 
 def mask_of(snapshot: Snapshot, filter: Filter = ALL, match: Match | None = None) -> Mask:
@@ -74,15 +76,8 @@ class _Masks:
 
 def _make(snapshot: Snapshot, filter: Filter, match: Match | None) -> Mask:
     matchers = [[matcher_of(one, snapshot) for one in conditions] for conditions in filter.any_of]
-    matched: list[Bools] = []
-    if match is not None:
-        # Imported where somebody asks for it: plain queries do without its kernels.
-        from likewise.stages.match import match_masks
-
-        matched = match_masks(snapshot, match)
     masks: list[Bools | None] = []
-    n = 0
-    for i, segment in enumerate(snapshot.segments):
+    for segment in snapshot.segments:
         mask = None if segment.entry.deleted is None else segment.live
         if filter != ALL:
             either = [
@@ -90,8 +85,15 @@ def _make(snapshot: Snapshot, filter: Filter, match: Match | None) -> Mask:
             ]
             met = np.asarray(np.logical_or.reduce(either), np.bool_)
             mask = met if mask is None else mask & met
-        if match is not None:
-            mask = matched[i] if mask is None else mask & matched[i]
         masks.append(mask)
-        n += segment.n_docs if mask is None else int(np.count_nonzero(mask))
-    return Mask(tuple(masks), n)
+    loose: tuple[str, ...] = ()
+    if match is not None:
+        # Imported where somebody asks for it: plain queries do without its kernels.
+        from likewise.stages.match import match_masks
+
+        matched, loose = match_masks(snapshot, match, masks)
+        pairs = zip(masks, matched, strict=True)
+        masks = [its if mask is None else mask & its for mask, its in pairs]
+    slots = zip(masks, snapshot.segments, strict=True)
+    n = sum(s.n_docs if mask is None else int(np.count_nonzero(mask)) for mask, s in slots)
+    return Mask(tuple(masks), n, loose)

@@ -2,12 +2,17 @@
 
 Words and prefixes are read off their postings. A phrase is looked for by the positions of its
 words, in those documents only that have them all and that the rest of the tree leaves in question.
+Words of it that the analysis drops are looked for in the texts of what is then left, where these
+are `MOST_READ` at most in the whole collection; of more it is enough that they have such words
+anywhere, and the phrase is named as loose.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections import Counter
+from collections.abc import Collection, Iterator, Sequence
+from itertools import islice, product
 from typing import NamedTuple
 
 import numpy as np
@@ -18,36 +23,72 @@ from likewise.collection.segment import Segment
 from likewise.collection.snapshot import Snapshot
 from likewise.collection.vocabulary import terms_with
 from likewise.collection.words import EXACT, MAIN, TITLE, find_rows
-from likewise.compiled import Bools, Int, Ints, kernel
+from likewise.compiled import Bools, Ints, kernel
 from likewise.records import Match
+from likewise.stages.phrases import (
+    Dropped,
+    dropped_words,
+    find_phrases,
+    read_phrases,
+    stands_in,
+)
+from likewise.stages.word_forms import accented_terms, terms_asked
 from likewise.text.analysis import is_unspaced
 from likewise.text.folding import fold
 
 _DOCS_AT_ONCE = 4096
+# Phrases that differ by accents.
+_MOST_SPELLINGS = 16
+# Texts that are read for a phrase at most.
+MOST_READ = 1000
 
 
 class Leaf(NamedTuple):
     """A word, phrase or prefix: terms by number, and how far each stands from the first.
 
     A number of -1 is a term that no document ever had. `either`: any of the terms is enough.
-    `exact`: these are words that the analysis drops, and `pattern` finds them in a text.
+    `dropped` are words that the analysis drops, which documents have in `exact`: of each word any
+    of these numbers. `pattern` finds a phrase of nothing else in a text.
     """
 
     terms: Ints
     offsets: Ints
     either: bool = False
-    exact: bool = False
+    dropped: tuple[Dropped, ...] = ()
+    exact: tuple[Ints, ...] = ()
     pattern: re.Pattern[str] | None = None
 
 
-def match_masks(snapshot: Snapshot, match: Match) -> list[Bools]:
-    """Mark the documents of each segment that match, deleted ones too."""
+class Matched(NamedTuple):
+    """The documents of each segment that match, and phrases whose dropped words may be anywhere."""
+
+    masks: list[Bools]
+    loose: tuple[str, ...] = ()
+
+
+def match_masks(
+    snapshot: Snapshot, match: Match, within: Sequence[Bools | None] | None = None
+) -> Matched:
+    """Mark the documents of each segment that match; only those of `within` are asked for."""
     leaves = {leaf: _resolve(snapshot, leaf) for leaf in leaves_of(match)}
-    found = []
-    for base, segment in zip(snapshot.bases.tolist(), snapshot.segments, strict=False):
-        mask = _Matching(snapshot, segment, base, leaves).mask(match, None)
-        found.append(np.ones(segment.n_docs, np.bool_) if mask is None else mask)
-    return found
+    asked = within or [segment.live for segment in snapshot.segments]
+    matching = [
+        _Matching(snapshot, segment, base, leaves)
+        for base, segment in zip(snapshot.bases.tolist(), snapshot.segments, strict=False)
+    ]
+    masks = [one.mask(match, mine) for one, mine in zip(matching, asked, strict=True)]
+    loose: list[str] = []
+    if any(one.unread for one in matching):
+        # How many are in question is counted first, over all segments: one or twenty, the same.
+        unread = Counter[Match]()
+        for one in matching:
+            unread.update({leaf: len(docs) for leaf, docs in one.unread.items()})
+        read = {leaf for leaf, n in unread.items() if n <= MOST_READ}
+        loose = [leaf.text for leaf in leaves if leaf in unread and leaf not in read]
+        masks = [one.mask(match, mine, read) for one, mine in zip(matching, asked, strict=True)]
+    whole = [np.ones(segment.n_docs, np.bool_) for segment in snapshot.segments]
+    found = [all_of if mask is None else mask for mask, all_of in zip(masks, whole, strict=True)]
+    return Matched(found, tuple(loose))
 
 
 def leaves_of(match: Match) -> list[Match]:
@@ -83,17 +124,43 @@ def _resolve(snapshot: Snapshot, leaf: Match) -> list[Leaf]:
     if len(leaf.text) == 1 and is_unspaced(ord(leaf.text)):
         # Such text is indexed by pairs of characters: any that holds this one.
         return [_either(terms_with(snapshot, leaf.text))]
-    found, readings = [], snapshot.analyzer.readings(leaf.text)
+    analyzer, phrase = snapshot.analyzer, " " in leaf.text
+    found, readings = [], analyzer.readings(leaf.text)
+    [words] = analyzer.words([leaf.text])
     for placed in filter(None, readings):
-        offsets = np.array([at for _, at in placed], np.int64)
-        terms = snapshot.find_terms([term for term, _ in placed])
-        found.append(Leaf(terms, offsets - offsets[0]))
-    words = [] if all(readings) else snapshot.analyzer.exact(leaf.text)
-    if words and snapshot.has_field(EXACT):
+        places = [at for _, at in placed]
+        offsets = np.array(places, np.int64) - places[0]
+        # Of a word by itself, as king's or l'avion, what is dropped of it may be missing.
+        dropped = dropped_words(leaf.text, places, analyzer) if phrase else ()
+        exact = tuple(_exact_terms(word, snapshot) for word, _ in dropped)
+        dropped = tuple((analyzer.folded(word), offset) for word, offset in dropped)
+        if len(placed) == 1 and not dropped:
+            # A word by itself matches what it finds: compounds, and what has other accents.
+            found.append(_either(snapshot.find_terms([*terms_asked(leaf.text, snapshot)])))
+            continue
+        for terms in _spellings(placed, words, snapshot):
+            found.append(Leaf(snapshot.find_terms(terms), offsets, dropped=dropped, exact=exact))
+    spelled = [] if all(readings) else analyzer.exact(leaf.text)
+    if spelled and snapshot.has_field(EXACT):
         pattern = exact_pattern(leaf.text.casefold().split())
-        terms = snapshot.find_terms(words)
-        found.append(Leaf(terms, np.arange(len(words)), exact=True, pattern=pattern))
+        numbers = snapshot.find_terms(spelled)
+        nothing = np.empty(0, np.int64)
+        exact = tuple(numbers[i : i + 1] for i in range(len(spelled)))
+        found.append(Leaf(nothing, nothing, exact=exact, pattern=pattern))
     return found
+
+
+def _spellings(
+    placed: Sequence[tuple[str, int]], words: Sequence[str], snapshot: Snapshot
+) -> Iterator[tuple[str, ...]]:
+    """Give the terms of a phrase, and those of it with other accents, as typed first."""
+    either = [(term, *accented_terms(words[at], snapshot)) for term, at in placed]
+    return islice(product(*either), _MOST_SPELLINGS)
+
+
+def _exact_terms(word: str, snapshot: Snapshot) -> Ints:
+    """Give the numbers of a dropped word, however it is accented."""
+    return snapshot.find_terms(sorted(snapshot.analyzer.dropped_like(word)))
 
 
 def _either(terms: Ints) -> Leaf:
@@ -108,78 +175,116 @@ class _Matching:
     ) -> None:
         self._snapshot, self._segment, self._base = snapshot, segment, base
         self._leaves = leaves
+        # Of phrases with dropped words, the documents that may have them; what was found in these.
+        self.unread: dict[Match, Ints] = {}
 
-    def mask(self, match: Match, within: Bools | None) -> Bools | None:
+    def mask(
+        self, match: Match, within: Bools | None, read: Collection[Match] = ()
+    ) -> Bools | None:
         """Mark the documents that match; None: the part says nothing.
 
-        Only those of `within` are asked for; others may be marked or not.
+        Only those of `within` are asked for; others may be marked or not. Of the phrases in `read`
+        the texts are read, of others with dropped words it is noted how many would have to be.
         """
         if match.kind == "not":
-            inside = self.mask(match.parts[0], within)
+            inside = self.mask(match.parts[0], within, read)
             return None if inside is None else ~inside
         if match.kind == "any":
-            parts = [self.mask(part, within) for part in match.parts]
+            parts = [self.mask(part, within, read) for part in match.parts]
             known = [part for part in parts if part is not None]
             return np.logical_or.reduce(known) if known else None
         if match.kind == "all":
             met: Bools | None = None
             # What takes no positions goes first and narrows down what does.
             for part in sorted(match.parts, key=_cost):
-                inside = self.mask(part, within)
+                inside = self.mask(part, within, read)
                 if inside is not None:
                     met = inside if met is None else met & inside
                     within = met if within is None else within & met
             return met
-        readings = [self._leaf(match, leaf, within) for leaf in self._leaves[match]]
+        readings = [self._leaf(match, leaf, within, read) for leaf in self._leaves[match]]
         return np.logical_or.reduce(readings) if readings else None
 
-    def _leaf(self, match: Match, leaf: Leaf, within: Bools | None) -> Bools:
+    def _leaf(
+        self, match: Match, leaf: Leaf, within: Bools | None, read: Collection[Match]
+    ) -> Bools:
         titles, has_titles = bool(match.field), TITLE in self._segment.word_fields
-        field = EXACT if leaf.exact else TITLE if titles and has_titles else MAIN
-        postings = self._segment.words(field).postings
-        distinct = np.unique(leaf.terms)
-        rows = find_rows(postings.terms, distinct)
-        if leaf.either:
-            having = self._marked(postings, rows[rows >= 0])
-            certain = not titles or has_titles
-        else:
-            if (rows < 0).any():
-                return np.zeros(self._segment.n_docs, np.bool_)
-            marks = [self._marked(postings, rows[i : i + 1]) for i in range(len(rows))]
-            having = np.logical_and.reduce(marks)
-            certain = len(leaf.terms) == 1 and (not titles or field == TITLE)
-        if certain:
-            return having
+        field = TITLE if titles and has_titles else MAIN
+        having = self._having(leaf, field)
+        single = leaf.either or (len(leaf.terms) == 1 and not leaf.exact)
+        single |= not titles and not len(leaf.terms) and len(leaf.exact) == 1
+        if having is None or (single and (not titles or has_titles)):
+            return np.zeros(self._segment.n_docs, np.bool_) if having is None else having
         docs = np.flatnonzero(having if within is None else having & within)
+        in_texts = bool(leaf.exact) and not titles
         found = np.zeros(self._segment.n_docs, np.bool_)
         for first in range(0, len(docs), _DOCS_AT_ONCE):
             some = docs[first : first + _DOCS_AT_ONCE]
-            found[some[self._look(match, leaf, some)]] = True
+            found[some[self._look(match, leaf, some, in_texts and match in read)]] = True
+        if in_texts and match not in read:
+            before = self.unread.get(match, docs[:0])
+            self.unread[match] = np.union1d(before, np.flatnonzero(found))
         return found
 
-    def _look(self, match: Match, leaf: Leaf, docs: Ints) -> Bools:
+    def _having(self, leaf: Leaf, field: str) -> Bools | None:
+        """Mark the documents that have the words of a leaf somewhere; None: there is none."""
+        postings = self._segment.words(field).postings
+        rows = find_rows(postings.terms, np.unique(leaf.terms))
+        if leaf.either:
+            return self._marked(postings, rows[rows >= 0])
+        if (rows < 0).any():
+            return None
+        marks = [self._marked(postings, rows[i : i + 1]) for i in range(len(rows))]
+        if leaf.exact and EXACT in self._segment.word_fields:
+            spelled = self._segment.words(EXACT).postings
+            for numbers in leaf.exact:
+                rows = find_rows(spelled.terms, np.unique(numbers))
+                marks.append(self._marked(spelled, rows[rows >= 0]))
+        return np.asarray(np.logical_and.reduce(marks), np.bool_)
+
+    def _look(self, match: Match, leaf: Leaf, docs: Ints, read: bool) -> Bools:
         """Tell which documents have the words of a leaf where it wants them."""
         if match.field:
             titles = [card.title for card in self._segment.cards.take(docs.tolist())]
             return np.array([self._in_title(title, leaf) for title in titles], np.bool_)
         if leaf.pattern is not None:
+            if not read:
+                return np.ones(len(docs), np.bool_)
             texts = (content(self._segment.documents[doc]) for doc in docs.tolist())
             has = [leaf.pattern.search(text.casefold()) is not None for text in texts]
             return np.array(has, np.bool_)
+        if len(leaf.terms) == 1 and not read:
+            return np.ones(len(docs), np.bool_)
         distinct, columns = np.unique(leaf.terms, return_inverse=True)
         places = self._snapshot.positions(docs + self._base, distinct)
-        return find_phrases(places.bounds, places.values, columns, leaf.offsets, len(distinct))
+        rows, starts = find_phrases(
+            places.bounds, places.values, columns, leaf.offsets, len(distinct)
+        )
+        found = np.zeros(len(docs), np.bool_)
+        found[rows] = True
+        if read and len(rows):
+            there, firsts = np.unique(rows, return_index=True)
+            pieces = np.split(starts, firsts[1:])
+            analyzer = self._snapshot.analyzer
+            found[there] = read_phrases(self._segment, docs[there], pieces, leaf.dropped, analyzer)
+        return found
 
     def _in_title(self, title: str, leaf: Leaf) -> bool:
         if leaf.pattern is not None:
             return leaf.pattern.search(title.casefold()) is not None
-        placed = self._snapshot.analyzer.placed(title)
+        analyzer = self._snapshot.analyzer
+        placed = analyzer.placed(title)
         numbers = self._snapshot.find_terms([term for term, _ in placed]).tolist()
         if leaf.either:
             return not {*leaf.terms.tolist()}.isdisjoint(numbers)
         there = {(number, at) for number, (_, at) in zip(numbers, placed, strict=True)}
         wanted = [*zip(leaf.terms.tolist(), leaf.offsets.tolist(), strict=True)]
-        return any(all((term, at + offset) in there for term, offset in wanted) for _, at in there)
+        words = [analyzer.folded(word) for word in analyzer.words([title])[0]]
+        return any(
+            all((term, at + offset) in there for term, offset in wanted)
+            and stands_in(words, at, leaf.dropped)
+            for _, at in there
+        )
 
     def _marked(self, postings: Postings, rows: Ints) -> Bools:
         """Mark the documents that any of some rows of postings have."""
@@ -208,29 +313,3 @@ def mark_postings(postings: Postings, rows: Ints, out: Bools) -> None:
                 doc = base + np.int64(docs[at])
                 if doc < len(out):
                     out[doc] = True
-
-
-@kernel
-def find_phrases(bounds: Ints, values: Ints, columns: Ints, offsets: Ints, n_terms: Int) -> Bools:
-    """Tell which documents have terms at given offsets from each other.
-
-    `columns` are the terms' places among those that the positions are of. Equals for each document
-    whether any p has `p + offsets[j]` among the positions of term `columns[j]` for all j.
-    """
-    n_docs = (len(bounds) - 1) // n_terms
-    found = np.zeros(n_docs, np.bool_)
-    for i in range(n_docs):
-        first = i * n_terms
-        for at in range(bounds[first + columns[0]], bounds[first + columns[0] + 1]):
-            start = values[at] - offsets[0]
-            j = 1
-            while j < len(columns):
-                low, high = bounds[first + columns[j]], bounds[first + columns[j] + 1]
-                place = low + np.searchsorted(values[low:high], start + offsets[j])
-                if place == high or values[place] != start + offsets[j]:
-                    break
-                j += 1
-            if j == len(columns):
-                found[i] = True
-                break
-    return found

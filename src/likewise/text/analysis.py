@@ -13,6 +13,7 @@ from itertools import accumulate, pairwise
 from typing import Any, NamedTuple
 
 from likewise.errors import UsageError
+from likewise.text.arabic import light10
 from likewise.text.chunks import Chunks, cut
 from likewise.text.folding import fold
 from likewise.text.languages import AUTO, MIXED, NONE, known_language, read_language
@@ -22,6 +23,9 @@ _CACHE_LIMIT = 100_000
 # Below so many characters a kernel takes longer to call than to run.
 _SHORT = 400
 _ASCII_CHUNK = re.compile(rb"[a-z0-9]+")
+_DOTTED = re.compile(r"[A-Za-z0-9]\.[A-Za-z0-9]")
+# Stemmers to which no letter has an accent.
+_PLAIN_STEMMERS = ("porter", "english", "lovins")
 # Scripts that put no space between words are indexed by pairs of characters.
 _UNSPACED = (
     (0x0E00, 0x0EFF),
@@ -49,10 +53,10 @@ class Analysis:
     characters, before stemming; a Chinese or Japanese character is never too short. A word of a
     title counts `title_weight` times: that raised the AP of BM25 on each of three collections with
     titles (.308 to .320, .225 to .229, .358 to .371). With `fold` terms lose their accents after
-    stemming, and with `positions` it is stored where in a document each stands. The last four leave
-    terms out of search and models by their document frequency (`max_df` is a share of the
-    documents) and total frequency (0: no upper limit); they are looked at anew whenever the
-    collection changes.
+    stemming (in English before), and with `positions` it is stored where in a document each stands.
+    The last four leave terms out of search and models by their document frequency (`max_df` is a
+    share of the documents) and total frequency (0: no upper limit); they are looked at anew
+    whenever the collection changes.
     """
 
     language: str = AUTO
@@ -164,6 +168,9 @@ class Analyzer:
         self.analysis = analysis
         name = analysis.stemmer_name
         self._stem = None if name == "none" else Stemmer.Stemmer(name, 0).stemWords
+        self._is_arabic = name == "arabic"
+        # English knows no accents: with them a word of its would keep its ending, as résumé does.
+        self._folds_first = analysis.fold and name in _PLAIN_STEMMERS
         self._stop = _stop_set(analysis)
         self._cache: dict[bytes, list[str]] = {}
 
@@ -186,6 +193,33 @@ class Analyzer:
             out += zip(distinct.terms[mine], places, strict=True)
             at += distinct.widths[token]
         return out
+
+    def words(self, texts: Sequence[str]) -> list[list[str]]:
+        """List the words of texts as they are spelled, dropped ones too: one for each position."""
+        chunks = cut([*map(encode, texts)])
+        spelled = [
+            [chunk.decode()] if chunk.isascii() else split_words(chunk.decode("utf-8", "replace"))
+            for chunk in chunks.distinct.all()
+        ]
+        tokens = chunks.tokens.tolist()
+        return [
+            [word for token in tokens[first:stop] for word in spelled[token]]
+            for first, stop in pairwise(chunks.token_bounds.tolist())
+        ]
+
+    def folded(self, word: str) -> str:
+        """Give a word as terms are folded: without accents, unless the analysis keeps them."""
+        return fold(word) if self.analysis.fold and not word.isascii() else word
+
+    @property
+    def stems_accents(self) -> bool:
+        """Whether a stem may depend on accents that are folded only after it."""
+        return self.analysis.fold and self._stem is not None and not self._folds_first
+
+    def dropped_like(self, word: str) -> set[str]:
+        """Give a dropped word, and those of the stop list that differ from it by accents alone."""
+        folded = self.folded(word)
+        return {word, folded, *(one for one in self._stop if self.folded(one) == folded)}
 
     def of_text(self, text: str) -> Analyzer:
         """Give the analyzer of a text by itself: that of its language, where it is certain."""
@@ -268,20 +302,21 @@ class Analyzer:
                     if kept:
                         words.append(word)
                         places.append(place)
-                    if len(word) <= longest and not (kept and self._fold(word) == word):
+                    if len(word) <= longest and not (kept and self.folded(word) == word):
                         exact.append(word)
             sizes.append(len(words) - n_words)
             widths.append(width)
             exact_sizes.append(len(exact) - n_exact)
+        if self._folds_first:
+            words[:] = [self.folded(word) for word in words]
+        if self._is_arabic:
+            words[:] = [light10(word) for word in words]
         if self._stem is not None:
             stems = (stem or word for stem, word in zip(self._stem(words), words, strict=True))
-            words[:] = [stem if stem.isascii() else self._fold(stem) for stem in stems]
+            words[:] = [stem if stem.isascii() else self.folded(stem) for stem in stems]
         elif self.analysis.fold:
             words[:] = [fold(word) for word in words]
         return out
-
-    def _fold(self, word: str) -> str:
-        return fold(word) if self.analysis.fold and not word.isascii() else word
 
     def _keeps(self, word: str) -> bool:
         """Tell whether a word becomes a term."""
@@ -295,7 +330,8 @@ class Analyzer:
 
 def _cut_one(text: str) -> tuple[Sequence[bytes], Sequence[int]]:
     """Give the distinct chunks of a text, and the number of each that it has in order."""
-    if text.isascii() and len(text) < _SHORT:
+    # Letters with a dot between them may be an acronym.
+    if text.isascii() and len(text) < _SHORT and not _DOTTED.search(text):
         found = _ASCII_CHUNK.findall(text.lower().encode())
         numbers = {chunk: i for i, chunk in enumerate(dict.fromkeys(found))}
         return [*numbers], [numbers[chunk] for chunk in found]
@@ -377,5 +413,8 @@ def _stop_set(analysis: Analysis) -> frozenset[str]:
     else:
         language = "english" if analysis.language in (AUTO, MIXED) else analysis.language
         entries = stop_words(language) if has_stop_words(language) else ()
-    # In the pieces that tokens come in: "don't" is don and t.
-    return frozenset(word for entry in entries for word in split_words(entry))
+    # In the pieces that tokens come in: "don't" is don and t, "s.v." is sv.
+    pieces = {piece for entry in entries for piece in (entry, entry.replace(".", ""))}
+    words = {word for piece in pieces for word in split_words(piece)}
+    # Who leaves out accents leaves them out of für as well.
+    return frozenset(words | {fold(word) for word in words} if analysis.fold else words)

@@ -59,6 +59,15 @@ class MixedAnalyzer(Analyzer):
         own = self._own(text)
         return own.placed(text) if own else super().placed(text)
 
+    @property
+    def stems_accents(self) -> bool:
+        """Whether a stem may depend on accents that are folded only after it."""
+        return any(one.stems_accents for one in self._main)
+
+    def dropped_like(self, word: str) -> set[str]:
+        """Give a dropped word, and those of stop lists that differ from it by accents alone."""
+        return set[str]().union(*(one.dropped_like(word) for one in self._main))
+
     def of_text(self, text: str) -> Analyzer:
         """Give the analyzer of a text by itself: that of its language, or of the likeliest ones."""
         return self._own(text) or self

@@ -106,7 +106,7 @@ with their types, and --type of `likewise index` and `merge` says them.
 _SYNTAX = """\
 queries (--plain: none of this; nor in a query of 30 words or more):
   black holes          documents that have any of the words, the better the more they say
-  "black holes"        they must stand so, one after the other
+  "black holes"        they must stand so, one after the other, with the, of, c and their like
   +nile -egypt         nile must occur, egypt must not
   title:nile           nile must be in the title; title:"black hole" as well
   neuro*               any word that begins so

@@ -7,13 +7,14 @@ that such text is indexed by. Such terms count for less than the word itself.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 
 import numpy as np
 
 from likewise.collection.snapshot import Snapshot
 from likewise.collection.vocabulary import terms_with
 from likewise.forking import Lock
+from likewise.records import Part, in_order
 from likewise.text.analysis import is_unspaced
 
 # Letters that join the parts of a compound, by language, the longest first.
@@ -54,6 +55,24 @@ def part_of(term: str, typed: Iterable[str], snapshot: Snapshot) -> str:
     links = _links(snapshot.languages)
     held = (word for word in typed if word in term and word != term and _is_part(word, links))
     return max(held, key=len, default="")
+
+
+def sum_compounds(parts: Iterable[Part], typed: Sequence[str], snapshot: Snapshot) -> list[Part]:
+    """Put what compounds give to a score under the words of a query that they were taken in for."""
+    found: list[Part] = []
+    under: dict[str, list[Part]] = {}
+    for part in parts:
+        term = part.name if part.kind == "word" else ""
+        word = term if term in typed else part_of(term, typed, snapshot)
+        if term and word:
+            under.setdefault(word, []).append(part)
+        else:
+            found.append(part)
+    for word, mine in under.items():
+        alone = len(mine) == 1 and mine[0].name == word
+        total = sum(part.score for part in mine)
+        found.append(mine[0] if alone else Part("word", word, total, in_order(mine)))
+    return found
 
 
 def _links(languages: Iterable[str]) -> tuple[str, ...]:

@@ -5,10 +5,10 @@ import pytest
 import likewise as lw
 from likewise.collection.creating import build
 from likewise.collection.snapshot import open_snapshot
-from likewise.records import Document, Query
-from likewise.retrieve.compounds import WEIGHT, part_of, with_compounds
+from likewise.records import Document, Part, Query
 from likewise.retrieve.typed import read_typed
 from likewise.retrieve.words import terms_of
+from likewise.stages.compounds import WEIGHT, part_of, sum_compounds, with_compounds
 from likewise.text.analysis import Analysis
 
 GERMAN = [
@@ -65,8 +65,35 @@ def test_terms_that_are_given_stay_alone(german):
 
 
 def test_explained_by_the_word_that_was_typed(german):
-    answers = lw.open(german.folder).search("Versicherung", expand="none", explain=True)
-    assert "krankenversicherungsbeiträge (has versicherung)" in answers.table(200)
+    collection = lw.open(german.folder)
+    answers = collection.search("Versicherung", expand="none", explain=True)
+    table = answers.table(200)
+    assert "versicherung (in krankenversicherungsbeiträge) " in table
+    assert "versicherung (in haftpflichtversicherung, versicherungsschutz) " in table
+    for answer in answers:
+        [word] = answer.explanation.parts
+        assert (word.name, word.score) == ("versicher", pytest.approx(answer.score))
+        assert sum(part.score for part in word.parts) == pytest.approx(
+            word.score if word.parts else 0
+        )
+    shown = str(collection.search("Versicherung", explain=True))
+    assert "versicherung (and 3 longer words) " in shown
+
+
+def test_what_compounds_give_is_summed_up_under_the_longest_word(german):
+    parts = [
+        Part("word", "versicher", 1.0),
+        Part("word", "krankenversicher", 0.5),
+        Part("word", "versicherungsschutz", 0.25),
+        Part("word", "schutz", 2.0),
+        Part("title", "(title)", 0.1),
+    ]
+    found = sum_compounds(parts, ["versicher", "schutz"], german)
+    assert found == [
+        parts[4],
+        Part("word", "versicher", 1.75, (parts[0], parts[1], parts[2])),
+        parts[3],
+    ]
 
 
 @pytest.mark.parametrize("language", ["english", "french", "none"])
