@@ -42,7 +42,8 @@ def index(
 
     Sources are as in `open_source`: files, folders, frames, lists of texts, … `id`, `title` and
     `text` name the columns of documents (several of `text` are joined); the others are fields. Of a
-    folder every document is read whose format is known; what is skipped is logged.
+    folder every document is read whose format is known; what is skipped (empty files as well) is
+    logged, and where nothing is left it is an error.
     `smooth` "auto" is `klsa` beside a model, and nothing where that is None. `types` says what type
     fields have (text, number, boolean, date, date-dmy, date-mdy) that their values do not show.
     """
@@ -56,7 +57,7 @@ def index(
     folder = folder_of(to)
     build(
         folder,
-        documents,
+        documents.required(),
         analysis=analysis,
         overwrite=overwrite,
         replace=replace,

@@ -5,7 +5,6 @@ from __future__ import annotations
 import argparse
 import sys
 from collections.abc import Callable
-from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -202,7 +201,7 @@ def _index(options: argparse.Namespace) -> None:
     with Progress("index", quiet=options.quiet) as progress:
         added = build(
             options.to,
-            progress.follow(chain.from_iterable(reading.sources), measured=reading),
+            progress.follow(reading.documents(required=True), measured=reading),
             analysis=analysis,
             overwrite=options.overwrite,
             replace=options.replace,
@@ -265,7 +264,7 @@ def _add(options: argparse.Namespace) -> None:
         Progress("add", quiet=options.quiet) as progress,
     ):
         added = writer.add(
-            progress.follow(chain.from_iterable(reading.sources), measured=reading),
+            progress.follow(reading.documents(), measured=reading),
             replace=options.replace,
             resources=resources(options),
             types=types,
