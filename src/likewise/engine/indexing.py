@@ -64,7 +64,17 @@ def index(
         resources=resources,
         types=types,
     )
-    for config in configs:
-        if config is not None:
-            fit_where_possible(folder, config, threads=resources.threads)
+    waiting = [config for config in configs if config is not None]
+    while waiting:
+        try:
+            fit_where_possible(folder, waiting[0], threads=resources.threads)
+        except KeyboardInterrupt as error:
+            names = [str(config) for config in waiting]
+            fits = ", ".join(f"c.models.fit({name!r})" for name in names)
+            error.add_note(
+                f"the documents are in {folder}, without {' and '.join(names)}; go on with "
+                f"c = likewise.open({str(folder)!r}); {fits}"
+            )
+            raise
+        del waiting[0]
     return Collection(folder)

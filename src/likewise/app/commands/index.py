@@ -4,21 +4,22 @@ from __future__ import annotations
 
 import argparse
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
+from shlex import quote
 from typing import TYPE_CHECKING, Any
 
+from likewise.app.analysis import add_analysis, read_analysis
 from likewise.app.fields import add_types, field_line, say_fields
+from likewise.app.interrupts import saying_what_is_done
 from likewise.app.options import (
     Commands,
     add_json,
     add_resources,
     command,
     human_size,
-    positive,
     print_json,
     resources,
-    whole,
 )
 from likewise.app.progress import OutOf, Progress
 from likewise.app.reading import SOURCES, Reading, add_reading
@@ -29,7 +30,7 @@ from likewise.text.languages import title_of
 if TYPE_CHECKING:
     from likewise.collection.adding import Added
     from likewise.collection.deciding import Deciding
-    from likewise.text.analysis import Analysis
+    from likewise.models.fitting import Config
 
 _FIELDS = """\
 fields:
@@ -88,7 +89,7 @@ def register(commands: Commands) -> None:
     )
     add_reading(index)
     add_types(index)
-    _add_analysis(index)
+    add_analysis(index)
     index.add_argument(
         "--model",
         default="lsi",
@@ -133,68 +134,12 @@ def register(commands: Commands) -> None:
     add_json(merge)
 
 
-def _add_analysis(parser: argparse.ArgumentParser) -> None:
-    group = parser.add_argument_group("analysis (kept with the collection, used for every query)")
-    group.add_argument(
-        "--language",
-        default="auto",
-        metavar="NAME",
-        help="a name or ISO 639 code, none, or mixed: detected for each document (default: auto)",
-    )
-    group.add_argument(
-        "--stemmer",
-        default="",
-        metavar="NAME",
-        help="a Snowball stemmer, or none (default: the language's)",
-    )
-    group.add_argument("--stop", default="", metavar="NAME", help="a language's stop list, or none")
-    group.add_argument("--stop-file", type=Path, metavar="FILE", help="stop words of your own")
-    group.add_argument("--drop-numbers", action="store_true", help="leave numeric tokens out")
-    group.add_argument(
-        "--min-length", type=positive, default=2, metavar="N", help="shortest token (default 2)"
-    )
-    group.add_argument(
-        "--max-length", type=positive, default=64, metavar="N", help="longest token (default 64)"
-    )
-    group.add_argument(
-        "--title-weight",
-        type=positive,
-        default=3,
-        metavar="N",
-        help="how often a title's words count (default 3)",
-    )
-    group.add_argument(
-        "--no-fold", action="store_true", help="keep accents: cafe does not find café"
-    )
-    group.add_argument(
-        "--no-positions",
-        action="store_true",
-        help="do not store where words stand: smaller, phrases take longer",
-    )
-    group.add_argument(
-        "--min-df", type=whole, default=1, metavar="N", help="terms in at least N documents"
-    )
-    group.add_argument(
-        "--max-df",
-        type=float,
-        default=1.0,
-        metavar="SHARE",
-        help="terms in at most this share of them",
-    )
-    group.add_argument(
-        "--min-count", type=whole, default=1, metavar="N", help="terms that occur N times"
-    )
-    group.add_argument(
-        "--max-count", type=whole, default=0, metavar="N", help="terms that occur at most N times"
-    )
-
-
 def _index(options: argparse.Namespace) -> None:
     from likewise.collection.creating import build
     from likewise.collection.schema import read_types
     from likewise.engine.fitting import fit_where_possible, read_indexed
 
-    analysis = _analysis(options)
+    analysis = read_analysis(options)
     types = read_types(options.types)
     configs = read_indexed(options.model, options.smooth)
     reading = Reading(options)
@@ -208,20 +153,34 @@ def _index(options: argparse.Namespace) -> None:
             resources=resources(options),
             types=types,
         )
-    for config in configs:
-        if config is None or not added.n_docs:
-            continue
-        with Progress(f"fit {config.notation}", unit="steps", quiet=options.quiet) as progress:
-            fit_where_possible(
-                options.to,
-                config,
-                threads=options.threads,
-                progress=_advance(progress),
-            )
+    waiting = [config for config in configs if config is not None and added.n_docs]
+    with saying_what_is_done(lambda: _without_models(options.to, added.n_docs, waiting)):
+        while waiting:
+            what = f"fit {waiting[0].notation}"
+            with Progress(what, unit="steps", quiet=options.quiet) as progress:
+                fit_where_possible(
+                    options.to,
+                    waiting[0],
+                    threads=options.threads,
+                    progress=_advance(progress),
+                )
+            del waiting[0]
     if added.languages is not None and not options.quiet:
         for line in _said_of_language(added.languages):
             print(line, file=sys.stderr)
     _report(options, options.to, added, reading)
+
+
+def _without_models(folder: Path, n_docs: int, waiting: Sequence[Config]) -> str:
+    """Say that documents are in and models are not, and how these are fitted."""
+    names = " and ".join(str(config) for config in waiting)
+    fits = " && ".join(
+        f"likewise fit {quote(str(folder))} --model {quote(str(config))}" for config in waiting
+    )
+    are = f"{counted(n_docs, 'document')} {'is' if n_docs == 1 else 'are'} in {folder}"
+    if not waiting:
+        return f"{are}, with all models"
+    return f"{are}, {names} {'is' if len(waiting) == 1 else 'are'} not fitted; go on with: {fits}"
 
 
 def _said_of_language(deciding: Deciding) -> list[str]:
@@ -319,35 +278,6 @@ def _merge(options: argparse.Namespace) -> None:
     else:
         plural = "s" * (segments != 1)
         print(f"{options.collection}: {segments} segment{plural} became {min(segments, 1)}")
-
-
-def _analysis(options: argparse.Namespace) -> Analysis:
-    from likewise.text.analysis import Analysis
-
-    stop_list: tuple[str, ...] = ()
-    if options.stop_file:
-        try:
-            stop_list = tuple(options.stop_file.read_text("utf-8").split())
-        except (OSError, UnicodeDecodeError) as error:
-            raise UsageError(f"stop words of {options.stop_file}: {error}") from None
-        if not stop_list:
-            raise UsageError(f"{options.stop_file} holds no words; --stop none means no stop list")
-    return Analysis(
-        language=options.language,
-        stemmer=options.stemmer,
-        stop=options.stop,
-        stop_list=stop_list,
-        numbers=not options.drop_numbers,
-        min_length=options.min_length,
-        max_length=options.max_length,
-        title_weight=options.title_weight,
-        fold=not options.no_fold,
-        positions=not options.no_positions,
-        min_df=options.min_df,
-        max_df=options.max_df,
-        min_count=options.min_count,
-        max_count=options.max_count,
-    )
 
 
 def _id_lines(file: str) -> list[str]:
