@@ -15,7 +15,7 @@ from shlex import quote
 from typing import NamedTuple
 
 from likewise.collection.dates import Order, possible_orders, read_date
-from likewise.errors import UsageError
+from likewise.errors import Remedy, UsageError
 
 # So many different texts are looked at.
 _LOOKED_AT = 10_000
@@ -127,8 +127,8 @@ def merge_types(known: Types, said: Types, folder: object) -> dict[str, FieldTyp
     for name in known.keys() & said.keys():
         if known[name] != said[name]:
             raise UsageError(
-                f"{name} is {known[name].phrase} in {folder}, not {said[name]}; to change that: "
-                f"{retyping(folder, name, said[name])}"
+                f"{name} is {known[name].phrase} in {folder}, not {said[name]}",
+                remedy=retyping(folder, name, said[name]).within("to change that: "),
             )
     return {**known, **said}
 
@@ -155,7 +155,7 @@ class FieldNote(NamedTuple):
 
 
 def notes_said(notes: Sequence[FieldNote], folder: object, *, new: Iterable[str]) -> list[str]:
-    """Say of what type new fields are, and which values did not fit, with what can be done."""
+    """Say of what type new fields are, and which values did not fit, with what can be typed."""
     fresh = set(new)
     types = [(note.name, note.type.phrase) for note in notes if note.name in fresh]
     said = []
@@ -168,7 +168,7 @@ def notes_said(notes: Sequence[FieldNote], folder: object, *, new: Iterable[str]
         if note.ambiguous:
             said.append(
                 f"{note.name}: {note.ambiguous} and the like could be day/month or month/day and "
-                f"are kept as text; say which: {retyping(folder, note.name, 'date-dmy')} "
+                f"are kept as text; say which: {retyping(folder, note.name, 'date-dmy').shell} "
                 "(or date-mdy)"
             )
         elif note.n_misfits:
@@ -177,14 +177,17 @@ def notes_said(notes: Sequence[FieldNote], folder: object, *, new: Iterable[str]
             said.append(
                 f"{note.name} is {note.type.phrase}: {values} such as {note.misfit!r} did not fit "
                 f"and {'was' if one else 'were'} kept as text; to change the type: "
-                f"{retyping(folder, note.name, 'text')}"
+                f"{retyping(folder, note.name, 'text').shell}"
             )
     return said
 
 
-def retyping(folder: object, name: str, type: str) -> str:
-    """Give the command that changes a field's type."""
-    return f"likewise merge {quote(str(folder))} --type {quote(f'{name}={type}')}"
+def retyping(folder: object, name: str, type: str) -> Remedy:
+    """Give the call and the command that change a field's type."""
+    return Remedy(
+        f"likewise.open({str(folder)!r}).merge(types={{{name!r}: {str(type)!r}}})",
+        f"likewise merge {quote(str(folder))} --type {quote(f'{name}={type}')}",
+    )
 
 
 def decide(

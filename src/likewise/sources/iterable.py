@@ -6,7 +6,7 @@ import os
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
-from likewise.errors import SourceError, UsageError
+from likewise.errors import SourceError, UsageError, with_article
 from likewise.records import Document
 from likewise.sources.columns import (
     Columns,
@@ -47,9 +47,9 @@ def read_iterable(
             elif isinstance(item, str):
                 document = _checked(Document(str(number - 1), text=item), columns, place)
             else:
-                kind = type(item).__name__
+                kind = with_article(type(item).__name__)
                 raise SourceError(
-                    place, f"expected a Document, a mapping or a text, received a {kind}"
+                    place, f"expected a Document, a mapping or a text, received {kind}"
                 )
         except SourceError as error:
             on_bad(error)

@@ -97,6 +97,7 @@ _FILTERS = r"""filters (--filter "year>=2005"; of several, all must hold):
                                     filed>2015 begins with 2016; what has no zone is UTC
   open=true                         true or false
   id=1999*  title~nile              the id and the title, unless a field has that name
+  language=fr                       the language that it was found to be in, by name or code
 A list meets a condition with any of its members. Fields are found whatever the case, where only one
 is so called: --filter "filing date>=2015". A value stored as a year or a month counts as its first
 day. \ before | * = < > ! ~ or a space takes it as it is: title=C\*. `likewise info` shows fields
