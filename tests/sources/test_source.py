@@ -26,6 +26,7 @@ def test_exported_names():
         "Skipped",
         "Source",
         "at_least_one",
+        "chosen_columns",
         "documents_of",
         "open_source",
     ]

@@ -14,8 +14,9 @@ from itertools import islice
 from shlex import quote
 from typing import NamedTuple
 
+from likewise.arguments import check_texts
 from likewise.collection.dates import Order, possible_orders, read_date
-from likewise.errors import Remedy, UsageError
+from likewise.errors import Remedy, UsageError, WrongType
 
 # So many different texts are looked at.
 _LOOKED_AT = 10_000
@@ -74,6 +75,8 @@ def read_types(given: Mapping[str, str] | Iterable[str]) -> dict[str, FieldType]
     """Read types as they are said: a mapping, or texts such as `filed=date`."""
     if isinstance(given, str):
         given = [given]
+    if not isinstance(given, Iterable) or isinstance(given, bytes):
+        raise WrongType.of(given, "types are a dict of fields and types, as in {'filed': 'date'}")
     pairs = given.items() if isinstance(given, Mapping) else [_pair(one) for one in given]
     types: dict[str, FieldType] = {}
     for name, value in pairs:
@@ -88,6 +91,7 @@ def read_types(given: Mapping[str, str] | Iterable[str]) -> dict[str, FieldType]
 
 
 def _pair(text: str) -> tuple[str, str]:
+    check_texts(type=text)
     name, equals, value = text.rpartition("=")
     if not equals or not name.strip():
         raise UsageError(f"type {text!r} is not written as field=type, such as filed=date")

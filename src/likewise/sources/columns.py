@@ -91,6 +91,13 @@ class Columns:
         return frozenset((self.id, self.title, *self.text))
 
 
+def chosen_columns(columns: object, *, id: str, title: str, text: str | Iterable[str]) -> Columns:
+    """Give columns as a call names them, all at once or one by one."""
+    if not isinstance(columns, Columns):
+        raise WrongType.of(columns, "columns are Columns, as in Columns(id='key', text='body')")
+    return columns.choose(id=id, title=title, text=text)
+
+
 def document_maker(columns: Columns, origin: Origin, *, parsed: bool = False) -> MakeDocument:
     """A function from a record and its number within the origin to its Document.
 

@@ -7,11 +7,12 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Siz
 from functools import partial
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias, TypeVar, cast
 
+from likewise.arguments import check_texts
 from likewise.errors import Remedy, SourceError, UsageError, WrongType
 from likewise.formats.encoding import check_encoding
 from likewise.formats.kinds import EXTENSIONS, KINDS, ONE, by_content, by_name, named
 from likewise.records import Document
-from likewise.sources.columns import Columns, OnBad, Origin
+from likewise.sources.columns import Columns, OnBad, Origin, chosen_columns
 from likewise.sources.delimited import read_csv, read_tsv
 from likewise.sources.files import read_folder, read_mbox, read_one, require
 from likewise.sources.folder import is_collection, list_files
@@ -105,7 +106,8 @@ def open_source(
     that cannot be read raises SourceError; with `on_bad` it is reported there instead and the
     reading goes on.
     """
-    columns = columns.choose(id=id, title=title, text=text)
+    columns = chosen_columns(columns, id=id, title=title, text=text)
+    check_texts(format="" if format is None else format, encoding=encoding, delimiter=delimiter)
     report = _refuse if on_bad is None else on_bad
     if format is not None and named(format) is None:
         raise UsageError(f"unknown format {format!r}; it is one of {', '.join(KINDS)}")
