@@ -509,3 +509,15 @@ def test_any_bytes_and_any_terminal(made, here):
     done = subprocess.run(command, capture_output=True, env=plain, check=False)
     assert (done.returncode, done.stderr) == (0, b"")
     assert b"randomisation test (?)" in done.stdout
+
+
+def test_what_a_collection_was_made_without_is_said(made):
+    assert "without" not in made("info", "papers.lw")[1]
+    assert json.loads(made("merge", "papers.lw", "--json")[1])["not_stored"] == []
+    new = ["index", "papers.jsonl", "--to", "new.lw", "--model", "none", "--no-positions"]
+    assert made(*new)[0] == 0
+    said = "where words stand: phrases take longer, and nearness does not count (index again"
+    assert f"without    {said}" in made("info", "new.lw")[1]
+    assert json.loads(made("info", "new.lw", "--json")[1])["not_stored"] == ["positions"]
+    _, out, err = made("merge", "new.lw")
+    assert f"without {said}" in err

@@ -10,7 +10,7 @@ from shlex import quote
 from typing import TYPE_CHECKING, Any
 
 from likewise.app.analysis import add_analysis, read_analysis
-from likewise.app.fields import add_types, field_line, say_fields
+from likewise.app.fields import add_types, field_line, say_fields, without
 from likewise.app.interrupts import saying_what_is_done
 from likewise.app.options import (
     Commands,
@@ -72,7 +72,9 @@ examples:
 
 _MERGE_MANUAL = """\
 Additions make segments, deletions leave gaps. Both are tidied up as a collection grows; merging
-by hand gives one segment without gaps: the smallest and fastest form.
+by hand gives one segment without gaps: the smallest and fastest form. Texts are not analysed again:
+what a collection was made without (positions, words of titles, exact forms) it does not get, and
+what only some of its segments have is dropped; both are said.
 
 example:
   likewise merge grants.lw --type "Filing Date=date-dmy"     another type for a field
@@ -270,11 +272,19 @@ def _merge(options: argparse.Namespace) -> None:
             progress=lambda n_docs: progress.advance(n_docs, measured=measured),
             types=types,
         )
-    about = collection.info()["fields"]
+    about = collection.info()
     for name in types:
-        print(f"{name}: {field_line(about[name])}", file=sys.stderr)
+        print(f"{name}: {field_line(about['fields'][name])}", file=sys.stderr)
+    for one in without(about["not_stored"]):
+        print(f"without {one}", file=sys.stderr)
     if options.json:
-        print_json({"segments_before": segments, "segments": min(segments, 1)})
+        print_json(
+            {
+                "segments_before": segments,
+                "segments": min(segments, 1),
+                "not_stored": about["not_stored"],
+            }
+        )
     else:
         plural = "s" * (segments != 1)
         print(f"{options.collection}: {segments} segment{plural} became {min(segments, 1)}")
