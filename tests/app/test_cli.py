@@ -519,5 +519,5 @@ def test_what_a_collection_was_made_without_is_said(made):
     said = "where words stand: phrases take longer, and nearness does not count (index again"
     assert f"without    {said}" in made("info", "new.lw")[1]
     assert json.loads(made("info", "new.lw", "--json")[1])["not_stored"] == ["positions"]
-    _, out, err = made("merge", "new.lw")
+    _, _, err = made("merge", "new.lw")
     assert f"without {said}" in err

@@ -289,6 +289,6 @@ def test_what_only_some_segments_have_is_dropped_and_said(tmp_path, caplog):
             assert builder.has_positions == kept
             builder.abandon()
     assert caplog.messages == [
-        "positions of words are dropped, which only 1 of 2 merged segments had: index the documents "
-        "again to have them"
+        "positions of words are dropped, which only 1 of 2 merged segments had: index the "
+        "documents again to have them"
     ]
