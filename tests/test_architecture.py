@@ -34,7 +34,7 @@ ROOMS = [
     "engine",
     "app",
 ]
-GROUND = ["errors", "records", "compiled", "forking", "notation", "registry"]
+GROUND = ["arguments", "errors", "records", "compiled", "forking", "notation", "registry"]
 
 
 def imported_modules(path, package=""):

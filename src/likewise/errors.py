@@ -33,6 +33,10 @@ class Remedy(NamedTuple):
     python: str
     shell: str
 
+    def within(self, before: str, after: str = "") -> Remedy:
+        """Give the same with words around it."""
+        return Remedy(f"{before}{self.python}{after}", f"{before}{self.shell}{after}")
+
 
 class LikewiseError(Exception):
     """Anything that likewise raises on purpose."""
@@ -145,6 +149,11 @@ class StorageError(CollectionError):
     """The disk is full, read-only, or refuses."""
 
 
+def with_article(name: str) -> str:
+    """Give a name with its article: an int, a list."""
+    return f"{'an' if name[:1].lower() in 'aeiou' else 'a'} {name}"
+
+
 def _shown(value: object) -> str:
     """Write a value that was not expected, with its type, in a line."""
     if value is None:
@@ -153,7 +162,7 @@ def _shown(value: object) -> str:
     try:
         shown = repr(value)
     except Exception:
-        return f"a {kind}"
+        return with_article(kind)
     if "\n" in shown or len(shown) > _LONGEST_SHOWN:
-        return f"a {kind}"
+        return with_article(kind)
     return f"{shown} ({kind})"

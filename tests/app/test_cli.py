@@ -195,6 +195,34 @@ def test_an_interrupt_within_compiled_code_is_told_as_one(made, monkeypatch):
     assert err == "likewise: interrupted; nothing was changed by what was under way\n"
 
 
+@pytest.mark.parametrize("kind", [KeyboardInterrupt, SystemError])
+def test_an_interrupt_of_a_fit_says_that_the_documents_are_in(made, monkeypatch, kind):
+    from likewise.models.fitting import fit_model
+
+    def interrupted(snapshot, config, job):
+        if str(config) == stopped_at:
+            try:
+                raise KeyboardInterrupt
+            except KeyboardInterrupt as error:
+                raise kind from error
+        return fit_model(snapshot, config, job)
+
+    monkeypatch.setattr("likewise.models.fitting.fit_model", interrupted)
+    n_docs = json.loads(made("info", "papers.lw", "--json")[1])["documents"]
+    stopped_at = "lsi"
+    code, out, err = made("index", "papers.jsonl", "--to", "new.lw")
+    assert (code, out) == (130, "")
+    assert err.endswith(
+        f"likewise: interrupted: {n_docs:,} documents are in new.lw, lsi and klsa are not fitted; "
+        "go on with: likewise fit new.lw --model lsi && likewise fit new.lw --model klsa\n"
+    )
+    assert json.loads(made("info", "new.lw", "--json")[1])["documents"] == n_docs
+    stopped_at = "klsa"
+    code, _, err = made("index", "papers.jsonl", "--to", "new.lw", "--overwrite")
+    assert code == 130
+    assert "klsa is not fitted; go on with: likewise fit new.lw --model klsa" in err
+
+
 def test_a_slip_in_a_command_is_told(capsys):
     with pytest.raises(SystemExit) as done:
         main(["serach", "papers.lw", "wing"])
@@ -481,3 +509,15 @@ def test_any_bytes_and_any_terminal(made, here):
     done = subprocess.run(command, capture_output=True, env=plain, check=False)
     assert (done.returncode, done.stderr) == (0, b"")
     assert b"randomisation test (?)" in done.stdout
+
+
+def test_what_a_collection_was_made_without_is_said(made):
+    assert "without" not in made("info", "papers.lw")[1]
+    assert json.loads(made("merge", "papers.lw", "--json")[1])["not_stored"] == []
+    new = ["index", "papers.jsonl", "--to", "new.lw", "--model", "none", "--no-positions"]
+    assert made(*new)[0] == 0
+    said = "where words stand: phrases take longer, and nearness does not count (index again"
+    assert f"without    {said}" in made("info", "new.lw")[1]
+    assert json.loads(made("info", "new.lw", "--json")[1])["not_stored"] == ["positions"]
+    _, _, err = made("merge", "new.lw")
+    assert f"without {said}" in err

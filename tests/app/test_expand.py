@@ -7,6 +7,7 @@ import pytest
 
 import likewise as lw
 from likewise.app.cli import main
+from likewise.engine.answers import Expanded
 from likewise.errors import UsageError
 from likewise.expand.expansion import Expander, ExpansionResult
 from likewise.expand.feedback import RM3
@@ -211,7 +212,7 @@ def test_texts_are_read_for_words_that_are_shown_only(papers, monkeypatch):
         type(papers.snapshot), "document", lambda self, doc: read.append(doc) or document(self, doc)
     )
     answers = papers.search("wing flutter", expand="rm3", explain=True)
-    assert answers.to_json()["answers"]
+    assert [answer.to_json() for answer in answers]
     assert not read
     assert str(answers)
     assert 0 < len(read) == len(set(read))
@@ -255,5 +256,29 @@ def test_terms_are_shown_as_words(papers):
     assert "boundary" in shown.lower()
     assert "boundari" not in shown
     assert "layers" in shown
-    # The terms themselves are what JSON has.
-    assert "boundari" in answers.to_json()["expansion"]["asked"]
+    assert "boundari" in answers.expanded.asked
+
+
+def test_json_has_words_and_beside_them_the_terms(papers, call, tmp_path):
+    answers = papers.search("Boundary layers", expand="rm3")
+    found = answers.to_json()["expansion"]
+    assert found["terms"]["boundary"] == "boundari"
+    assert {"boundary", "layers"} == set(found["asked"])
+    assert found["added"]
+    for kind in ("asked", "added"):
+        by_term = {found["terms"].get(word, word): w for word, w in found[kind].items()}
+        assert by_term == dict(getattr(answers.expanded, kind))
+    queries = tmp_path / "queries.jsonl"
+    queries.write_text('{"id": "a", "text": "Boundary layers"}\n')
+    _, out, _ = call("run", "--queries", str(queries), "--expand", "rm3", "--json")
+    found = json.loads(out)["expansions"]["a"]
+    assert found["terms"]["boundary"] == "boundari"
+    assert "boundary" in found["asked"]
+
+
+def test_two_terms_of_one_word_are_both_there():
+    one = Expanded("rm3", {"wing": 0.5, "a": 0.1}, {"wings": 0.25, "b": 0.2})
+    found = one.to_json({"wing": "wings", "a": "c", "b": "c"})
+    assert found["asked"] == {"wing": 0.5, "c": 0.1}
+    assert found["added"] == {"wings": 0.25, "b": 0.2}
+    assert found["terms"] == {"c": "a"}

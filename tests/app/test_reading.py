@@ -122,3 +122,41 @@ def test_documents_in_hand_may_be_of_any_format(call, tmp_path):
     assert [line.split()[:3:2] for line in out.splitlines()] == [["7", "2"], ["8", "1"]]
     (tmp_path / "empty.json").write_text("[]")
     assert "empty.json: it holds no document" in call(*ask, "empty.json")[2]
+
+
+def test_empty_files_are_said_and_nothing_else_is_a_failure(call, tmp_path):
+    (tmp_path / "a.csv").write_text("id,text\n1,wings\n")
+    (tmp_path / "b.csv").write_text("id,text\n")
+    (tmp_path / "c.txt").write_text("")
+    new = ["index", "--to", "c.lw", "--model", "none"]
+    code, out, err = call(*new, "b.csv", "c.txt")
+    assert (code, out) == (1, "")
+    assert "b.csv, c.txt: there is nothing to index: skipped 2 empty (b.csv, c.txt)" in err
+    assert not (tmp_path / "c.lw").exists()
+    code, out, err = call(*new, "a.csv", "b.csv", "c.txt", "--json")
+    assert code == 0
+    assert json.loads(out)["skipped_by_reason"] == {"empty": 2}
+    # What is there stays where nothing takes its place.
+    assert call(*new, "b.csv", "--overwrite")[0] == 1
+    assert json.loads(call("info", "c.lw", "--json")[1])["documents"] == 1
+    # A feed without news is no failure.
+    code, out, err = call("add", "c.lw", "b.csv")
+    assert (code, "0 documents added, 1 skipped" in out) == (0, True)
+    assert "skipped 1 empty (b.csv)" in err
+
+
+def test_a_whole_table_is_skipped_and_named(call, tmp_path):
+    (tmp_path / "a.csv").write_text("id,text\n1,wings\n")
+    (tmp_path / "b.csv").write_text("id,headline\n1,wings\n")
+    new = ["index", "--to", "c.lw", "--model", "none", "--text", "text"]
+    (tmp_path / "c.parquet").write_bytes(b"abc")
+    code, _, err = call(*new, "c.parquet", "a.csv")
+    assert code == 1
+    code, out, err = call(*new, "c.parquet", "a.csv", "--skip-bad")
+    assert (code, "1 document added, 1 skipped" in out) == (0, True)
+    assert "skipped: c.parquet: not a readable Parquet file" in err
+    code, _, err = call(*new[:-1], "body", "b.csv", "--skip-bad", "--overwrite")
+    assert code == 1
+    # Said in the language of who typed it.
+    assert "name another with --title or --text" in err
+    assert "text=" not in err

@@ -9,12 +9,14 @@ import zstandard
 from plain_model import expected, leftovers, made, state
 
 from likewise.collection.creating import build
+from likewise.collection.job import Job
 from likewise.collection.manifest import FileEntry, SegmentEntry
-from likewise.collection.merge import _copy, all_runs, join_terms, next_run
+from likewise.collection.merge import _copy, all_runs, begin_merge, join_terms, next_run
 from likewise.collection.snapshot import open_snapshot
 from likewise.collection.writer import Writer
 from likewise.errors import DamagedError
 from likewise.records import Document
+from likewise.text.analysis import Analysis
 
 
 class Sized:
@@ -270,3 +272,23 @@ def test_copy_equals_slices():
     slices = [stream[offsets[d] : offsets[d + 1]] for d in docs]
     assert copied.tolist() == np.concatenate(slices).tolist()
     assert ends.tolist() == np.cumsum([len(s) for s in slices]).tolist()
+
+
+def test_what_only_some_segments_have_is_dropped_and_said(tmp_path, caplog):
+    documents = [Document("a", "Wings", "flutter")]
+    build(tmp_path / "with", documents)
+    build(tmp_path / "without", documents, analysis=Analysis(language="english", positions=False))
+    chosen = [
+        segment
+        for name in ("with", "without")
+        for segment in open_snapshot(tmp_path / name).segments
+    ]
+    with Job(tmp_path / "with") as job:
+        for segments, kept in ((chosen[:1], True), (chosen[1:], False), (chosen, False)):
+            builder = begin_merge(job, segments)
+            assert builder.has_positions == kept
+            builder.abandon()
+    assert caplog.messages == [
+        "positions of words are dropped, which only 1 of 2 merged segments had: index the "
+        "documents again to have them"
+    ]

@@ -143,8 +143,15 @@ def test_the_user_says_types(tmp_path):
     add(folder, 10001, first=1, name="zip")
     add(folder, "05/03/2015", first=2, types={"f": "date-mdy"})
     assert types_of(folder) == {"f": "date-mdy", "zip": "text"}
-    with pytest.raises(UsageError, match=r"a date \(month/day/year\) in .* --type f=date-dmy"):
+    with pytest.raises(UsageError, match=r"a date \(month/day/year\) in ") as caught:
         add(folder, "x", first=3, types={"f": "date-dmy"})
+    assert str(caught.value).endswith(
+        f"not date-dmy; to change that: likewise.open({str(folder)!r}).merge("
+        "types={'f': 'date-dmy'})"
+    )
+    assert caught.value.in_shell.endswith(
+        f"; to change that: likewise merge {folder} --type f=date-dmy"
+    )
     assert open_snapshot(folder).n_docs == 3
 
 

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import json
 from dataclasses import FrozenInstanceError
 
 import pytest
@@ -143,3 +144,48 @@ def test_markup_is_stripped_from_titles_and_texts_where_it_is(read):
     [document] = read([record], markup="keep")
     assert document.text == "<p>Wet &amp; cold</p>"
     assert read([{"id": "1", "text": "a<b>c"}])[0].text == "a<b>c"
+
+
+def as_jsonl(records, write):
+    return write("a.jsonl", "\n".join(map(json.dumps, records)))
+
+
+def as_json(records, write):
+    return write("a.json", json.dumps(records))
+
+
+def as_list(records, write):
+    return records
+
+
+@pytest.mark.parametrize("kept", [as_jsonl, as_json, as_list])
+def test_a_record_without_the_text_that_was_named_is_bad(write, read, kept):
+    records = [
+        {"id": "1", "title": "Wings", "text": "Flutter."},
+        {"id": "2", "title": "Panels", "body": "Heat."},
+        {"id": "3", "title": "Layers", "body": None},
+    ]
+    source = kept(records, write)
+    with pytest.raises(SourceError) as caught:
+        read(source, text="body")
+    assert caught.value.reason == "no text: there is no column 'body' among 'id', 'title', 'text'"
+    assert caught.value.in_shell.endswith("; name another column with --text")
+    bad = []
+    found = read(source, text="body", on_bad=bad.append)
+    assert [(one.id, one.text) for one in found] == [("2", "Heat."), ("3", "")]
+    assert [error.kind for error in bad] == ["without text"]
+    # Where the text was not named, a title is enough.
+    assert [one.id for one in read(source)] == ["1", "2", "3"]
+
+
+@pytest.mark.parametrize("kept", [as_jsonl, as_json, as_list])
+def test_a_named_column_that_no_record_has_is_said(write, read, kept, caplog):
+    source = kept([{"id": "1", "text": "x"}, {"id": "2", "text": "y", "a": "z"}], write)
+    assert [one.text for one in read(source, text=("text", "a"))] == ["x", "y\n\nz"]
+    assert caplog.messages == []
+    assert len(read(source, text=("text", "b"), title="headline")) == 2
+    place = "documents" if kept is as_list else str(source)
+    assert caplog.messages == [
+        f"{place}: no record has 'headline' among 'id', 'text', 'a'",
+        f"{place}: no record has 'b' among 'id', 'text', 'a'",
+    ]

@@ -7,7 +7,7 @@ import tempfile
 from pathlib import Path
 
 import pytest
-from hypothesis import given
+from hypothesis import assume, given
 from hypothesis import strategies as st
 from source_strategies import check_outcome
 
@@ -47,11 +47,14 @@ def test_hidden_files_and_folders_are_skipped_and_counted(tmp_path, write):
 
 @given(names=st.dictionaries(file_names, plain_texts, min_size=1, max_size=5))
 def test_round_trip(names):
+    texts = {name: text.removeprefix("\ufeff") for name, text in names.items()}
+    expected = {name: text for name, text in texts.items() if text.strip()}
+    assume(expected)
     with tempfile.TemporaryDirectory() as folder:
         for name, text in names.items():
             (Path(folder) / name).write_bytes(text.encode())
         found = {d.id: d.text for d in open_source(folder)}
-    assert found == {name: text.removeprefix("\ufeff") for name, text in names.items()}
+    assert found == expected
 
 
 @given(data=st.binary())
@@ -179,9 +182,13 @@ def test_nothing_is_made_of_a_folder_in_which_all_is_bad(tmp_path, write):
     assert not (tmp_path / "c.lw").exists()
 
 
-def test_an_empty_file_is_a_document(tmp_path, write, read):
-    write("empty", "")
-    assert [(d.id, d.text) for d in read(tmp_path)] == [("empty", "")]
+def test_empty_files_are_skipped_and_counted(tmp_path, write):
+    for name in ("empty", "a.pdf", "a.mbox"):
+        write(name, "")
+    write("b.txt", "On a wing.")
+    source = open_source(tmp_path)
+    assert [d.id for d in source] == ["b.txt"]
+    assert source.skipped.counts == {"empty": 3}
 
 
 def test_formats_are_mixed_and_come_in_order(tmp_path, write, read):

@@ -38,7 +38,7 @@ def test_arrays_of_ids(read):
 @pytest.mark.parametrize(
     ("item", "reason"),
     [
-        (3, "expected a Document, a mapping or a text, received a int"),
+        (3, "expected a Document, a mapping or a text, received an int"),
         (None, "expected a Document, a mapping or a text, received a NoneType"),
         (Document(""), "empty"),
         (Document(3.5), "neither text nor an integer"),

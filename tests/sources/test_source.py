@@ -11,8 +11,9 @@ import zstandard
 
 import likewise.sources
 from likewise.errors import SourceError, UsageError
+from likewise.formats.kinds import KINDS
 from likewise.records import Document
-from likewise.sources import Columns, open_source
+from likewise.sources import Columns, documents_of, open_source
 
 LINE = '{"id": 1, "text": "x"}\n'
 
@@ -24,6 +25,8 @@ def test_exported_names():
         "Place",
         "Skipped",
         "Source",
+        "at_least_one",
+        "chosen_columns",
         "documents_of",
         "open_source",
     ]
@@ -99,11 +102,70 @@ def test_a_broken_off_iteration_closes_the_file(write):
 
 
 @pytest.mark.parametrize("pack", [gzip.compress, zstandard.compress])
-def test_damage_ends_the_reading_even_when_bad_documents_are_passed_over(write, read, pack):
-    bad = []
+def test_damage_is_one_bad_thing_and_ends_the_file(write, read, pack):
+    path = write("a.jsonl", pack(LINE.encode() * 100)[:-3])
     with pytest.raises(SourceError, match=r"a\.jsonl"):
-        read(write("a.jsonl", pack(LINE.encode() * 100)[:-3]), on_bad=bad.append)
-    assert bad == []
+        read(path)
+    bad = []
+    read(path, on_bad=bad.append)
+    assert [error.place for error in bad] == [str(path)]
+
+
+def test_who_hears_of_bad_documents_may_stop_and_hears_once(write, read):
+    heard = []
+
+    def stop(error):
+        heard.append(error)
+        raise error
+
+    with pytest.raises(SourceError, match="not valid JSON"):
+        read(write("a.jsonl", "{x\n" * 3), on_bad=stop)
+    assert len(heard) == 1
+
+
+# Of every format a file that holds no document.
+EMPTY = {f"{kind}{named[0]}": b"" for kind, (_, named, *_) in KINDS.items()} | {
+    "blank.txt": b" \r\n\n",
+    "marked.txt": b"\xef\xbb\xbf",
+    "wide.txt": "\ufeff \n".encode("utf-16-le"),
+    "header.csv": b"id,title,text\n",
+    "array.json": b"[]",
+    "lines.jsonl": b"\n\n",
+}
+
+
+@pytest.mark.parametrize("name", EMPTY)
+def test_a_file_that_holds_no_document_is_skipped_as_empty(write, name):
+    path = write(name, EMPTY[name])
+    source = open_source(path)
+    assert list(source) == []
+    assert source.skipped.counts == {"empty": 1}
+    assert list(source) == []
+    assert str(source.skipped) == f"1 empty ({path})"
+    documents = documents_of([path], Columns(), None, None)
+    with pytest.raises(
+        SourceError, match=rf"there is nothing to index: skipped 1 empty \(.*{name}"
+    ):
+        list(documents.required())
+
+
+def test_one_document_is_enough_and_an_empty_list_is_meant(write):
+    places = [write("a.csv", ""), write("b.jsonl", LINE)]
+    documents = documents_of(places, Columns(), None, None)
+    assert len(list(documents.required())) == 1
+    assert documents.skipped.counts == {"empty": 1}
+    assert list(documents_of([[]], Columns(), None, None).required()) == []
+
+
+def test_a_table_that_cannot_be_read_at_all_is_one_bad_thing(write):
+    places = [write("a.parquet", b"abc"), write("a.csv", "id,id\n1,2\n"), write("b.jsonl", LINE)]
+    bad = []
+    documents = documents_of(places, Columns(), None, bad.append)
+    assert len(list(documents.required())) == 1
+    assert [error.place for error in bad] == [str(places[0]), f"{places[1]}:1"]
+    assert documents.skipped.counts == {"not readable": 2}
+    with pytest.raises(SourceError, match="nothing to index: skipped 2 not readable"):
+        list(documents_of(places[:2], Columns(), None, bad.append).required())
 
 
 @pytest.mark.parametrize(

@@ -101,7 +101,9 @@ def test_a_field_that_no_document_has_is_an_error_that_lists_the_fields(collecti
         ("year>=u", "year is a number, such as 1990, and 'u' is none: write year>=1990, year="),
         ("year=u", "year is a number, such as 1990, and 'u' is none"),
         ("year=", "year is a number, such as 1990, and '' is none"),
-        ("year~9", "year is a number, which has no beginnings and parts .* --type year=text"),
+        ("year~9", r"year is a number, which has no beginnings .*types={'year': 'text'}"),
+        ("language=xx", r"unknown language 'xx'; it is a name or an ISO 639 code, .* are in en"),
+        ("language=auto", "unknown language 'auto'"),
         ("year=19*", "year is a number, which has no beginnings and parts"),
         ("open>0", "open is true or false, and cannot be > '0': write open=true or open=false"),
         ("open=maybe", "cannot be = 'maybe'"),
@@ -196,8 +198,9 @@ def test_dates_that_make_no_sense(filed, where, message):
 
 def test_dates_that_could_be_two_say_how_to_tell(tmp_path):
     build(tmp_path / "c.lw", [Document("a", fields={"filed": "04/03/2015"})])
-    with pytest.raises(UsageError, match=r"such as '04/03/2015', .* --type filed=date-dmy"):
+    with pytest.raises(UsageError, match=r"such as '04/03/2015', .*'date-dmy'}\)") as caught:
         mask_of(open_snapshot(tmp_path / "c.lw"), Filter.read("filed>=2015"))
+    assert caught.value.in_shell.endswith("--type filed=date-dmy (or date-mdy)")
 
 
 def test_codes_are_texts_and_numbers_among_texts_are_found(tmp_path):

@@ -13,6 +13,7 @@ from importlib import import_module
 from typing import TextIO
 
 from likewise import __version__, notation, registry
+from likewise.app.interrupts import INTERRUPTED, is_interrupt
 from likewise.app.options import Commands, Parser
 from likewise.errors import LikewiseError, UsageError
 
@@ -30,8 +31,6 @@ Data goes to standard output, progress and messages to standard error. Every com
 a table takes --json. Exit codes: 0 done, 1 failed, 2 not understood, 130 interrupted.
 `likewise COMMAND --help` is the manual of a command.
 """
-
-_INTERRUPTED = "interrupted; nothing was changed by what was under way"
 
 
 def parser(command: str = "") -> argparse.ArgumentParser:
@@ -107,12 +106,12 @@ def _run(options: argparse.Namespace) -> int:
         _silence()
         return 0
     except KeyboardInterrupt as error:
-        return _fail(str(error) or _INTERRUPTED, 130)
+        return _fail(str(error) or INTERRUPTED, 130)
     except SystemError as error:
         # As Python has it where compiled code was interrupted.
-        if not _is_interrupt(error):
+        if not is_interrupt(error):
             raise
-        return _fail(_INTERRUPTED, 130)
+        return _fail(INTERRUPTED, 130)
     except OSError as error:
         reason = os.strerror(error.errno) if error.errno else str(error)
         _silence()
@@ -120,13 +119,6 @@ def _run(options: argparse.Namespace) -> int:
     except MemoryError:
         return _fail("out of memory; give less with --memory, or fewer --threads", 1)
     return 0
-
-
-def _is_interrupt(error: BaseException | None) -> bool:
-    """Tell whether an error was caused by an interrupt, at any remove."""
-    while error is not None and not isinstance(error, KeyboardInterrupt):
-        error = error.__cause__ or error.__context__
-    return error is not None
 
 
 @contextmanager

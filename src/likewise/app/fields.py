@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import argparse
 import sys
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -46,6 +46,18 @@ def say_fields(
     for name in read_types(options.types):
         if name not in there:
             print(f"--type {name}: {no_such_field(name, there)}", file=sys.stderr)
+
+
+_WITHOUT = {
+    "positions": "where words stand: phrases take longer, and nearness does not count",
+    "titles": "words of titles: title:word takes longer, and matches in titles add nothing",
+    "exact": "exact forms: accents, stop words and c++ are not told apart",
+}
+
+
+def without(not_stored: Sequence[str]) -> list[str]:
+    """Say what a collection was made without, what that means, and how it is had."""
+    return [f"{_WITHOUT[kind]} (index again to have them)" for kind in not_stored]
 
 
 def field_line(about: Mapping[str, Any]) -> str:

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import argparse
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from itertools import chain
 from typing import TYPE_CHECKING
 
 from likewise.errors import SourceError, UsageError
 
 if TYPE_CHECKING:
+    from likewise.records import Document
     from likewise.sources import Skipped, Source
 
 SOURCES = """\
@@ -26,7 +28,8 @@ Files may be compressed (.gz, .zst). PDF needs: pip install 'likewise[files]'.
 Each document has an id, a title and a text; the other columns are kept as metadata. Encodings and
 delimiters are found out; HTML in titles and texts is stripped where there is some.
 A document that cannot be read stops the work with file:line: reason and changes nothing, unless
---skip-bad. Two documents with one id are an error, unless --replace.
+--skip-bad. Empty files are skipped and counted. Two documents with one id are an error, unless
+--replace.
 """
 
 
@@ -106,6 +109,13 @@ class Reading:
         """How much has been read."""
         return sum(source.done for source in self.sources)
 
+    def documents(self, *, required: bool = False) -> Iterator[Document]:
+        """The documents of all sources; where one is `required`, none is an error."""
+        from likewise.sources import at_least_one
+
+        found = chain.from_iterable(self.sources)
+        return at_least_one(found, self.sources, self.skipped) if required else found
+
     def skipped(self) -> Skipped:
         """What was skipped by now: files of folders, and what could not be read."""
         from likewise.sources import Skipped
@@ -118,4 +128,4 @@ class Reading:
     def _skip(self, error: SourceError) -> None:
         self._bad.add_error(error)
         if self._bad.counts[error.kind] <= 3:
-            print(f"skipped: {error}", file=sys.stderr)
+            print(f"skipped: {error.in_shell}", file=sys.stderr)

@@ -21,6 +21,7 @@ from typing import NamedTuple, Protocol, TypeVar
 
 import numpy as np
 
+from likewise.arguments import check_counts
 from likewise.collection.cards import CardsWriter
 from likewise.collection.documents import DocumentsWriter, Frame, compress
 from likewise.collection.fields import FieldsWriter
@@ -60,6 +61,7 @@ class Resources:
     threads: int = 0
 
     def __post_init__(self) -> None:
+        check_counts(memory=self.memory, threads=self.threads)
         if self.memory < LEAST_MEMORY:
             raise UsageError(
                 f"a build needs {LEAST_MEMORY >> 20} MB of memory at least, not "

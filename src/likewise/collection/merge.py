@@ -6,6 +6,7 @@ because term numbers are the collection's.
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Callable, Sequence
 
 import numpy as np
@@ -17,13 +18,14 @@ from likewise.collection.manifest import Manifest
 from likewise.collection.positions import Placed
 from likewise.collection.schema import Types
 from likewise.collection.segment import Segment
-from likewise.collection.words import FIELDS, MAIN, Words
+from likewise.collection.words import EXACT, FIELDS, MAIN, TITLE, Words
 from likewise.compiled import Bytes, Ints, Offsets, kernel
 from likewise.records import Document
 from likewise.text.table import Strings
 
 Progress = Callable[[int], None]
 
+_log = logging.getLogger("likewise.collection")
 _WIDTH = 8
 # Frames of documents that are copied together.
 _BLOCKS_AT_ONCE = 16
@@ -101,12 +103,31 @@ def merged_bytes(manifest: Manifest, chosen: Sequence[Segment]) -> int:
 def begin_merge(
     job: Job, segments: Sequence[Segment], *, types: Types | None = None
 ) -> SegmentBuilder:
-    """Begin the segment that several become, with the fields and positions that all have."""
+    """Begin the segment that several become, with the fields and positions that all have.
+
+    What only some have is dropped, and said: no question could use it.
+    """
+    with_positions = [one for one in segments if one.pack_of("positions.offsets")]
+    with_field = {field: [one for one in segments if field in one.word_fields] for field in FIELDS}
+    kinds = {
+        "positions of words": with_positions,
+        "words of titles": with_field[TITLE],
+        "exact forms of words": with_field[EXACT],
+    }
+    for kind, having in kinds.items():
+        if 0 < len(having) < len(segments):
+            _log.warning(
+                "%s are dropped, which only %d of %d merged segments had: index the documents "
+                "again to have them",
+                kind,
+                len(having),
+                len(segments),
+            )
     return SegmentBuilder(
         job,
         first_term=segments[0].entry.first_term,
-        fields=[field for field in FIELDS if all(field in one.word_fields for one in segments)],
-        positions=all(one.pack_of("positions.offsets") for one in segments),
+        fields=[field for field, having in with_field.items() if len(having) == len(segments)],
+        positions=len(with_positions) == len(segments),
         types=types,
     )
 

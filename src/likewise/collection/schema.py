@@ -14,8 +14,9 @@ from itertools import islice
 from shlex import quote
 from typing import NamedTuple
 
+from likewise.arguments import check_texts
 from likewise.collection.dates import Order, possible_orders, read_date
-from likewise.errors import UsageError
+from likewise.errors import Remedy, UsageError, WrongType
 
 # So many different texts are looked at.
 _LOOKED_AT = 10_000
@@ -74,6 +75,8 @@ def read_types(given: Mapping[str, str] | Iterable[str]) -> dict[str, FieldType]
     """Read types as they are said: a mapping, or texts such as `filed=date`."""
     if isinstance(given, str):
         given = [given]
+    if not isinstance(given, Iterable) or isinstance(given, bytes):
+        raise WrongType.of(given, "types are a dict of fields and types, as in {'filed': 'date'}")
     pairs = given.items() if isinstance(given, Mapping) else [_pair(one) for one in given]
     types: dict[str, FieldType] = {}
     for name, value in pairs:
@@ -88,6 +91,7 @@ def read_types(given: Mapping[str, str] | Iterable[str]) -> dict[str, FieldType]
 
 
 def _pair(text: str) -> tuple[str, str]:
+    check_texts(type=text)
     name, equals, value = text.rpartition("=")
     if not equals or not name.strip():
         raise UsageError(f"type {text!r} is not written as field=type, such as filed=date")
@@ -127,8 +131,8 @@ def merge_types(known: Types, said: Types, folder: object) -> dict[str, FieldTyp
     for name in known.keys() & said.keys():
         if known[name] != said[name]:
             raise UsageError(
-                f"{name} is {known[name].phrase} in {folder}, not {said[name]}; to change that: "
-                f"{retyping(folder, name, said[name])}"
+                f"{name} is {known[name].phrase} in {folder}, not {said[name]}",
+                remedy=retyping(folder, name, said[name]).within("to change that: "),
             )
     return {**known, **said}
 
@@ -155,7 +159,7 @@ class FieldNote(NamedTuple):
 
 
 def notes_said(notes: Sequence[FieldNote], folder: object, *, new: Iterable[str]) -> list[str]:
-    """Say of what type new fields are, and which values did not fit, with what can be done."""
+    """Say of what type new fields are, and which values did not fit, with what can be typed."""
     fresh = set(new)
     types = [(note.name, note.type.phrase) for note in notes if note.name in fresh]
     said = []
@@ -168,7 +172,7 @@ def notes_said(notes: Sequence[FieldNote], folder: object, *, new: Iterable[str]
         if note.ambiguous:
             said.append(
                 f"{note.name}: {note.ambiguous} and the like could be day/month or month/day and "
-                f"are kept as text; say which: {retyping(folder, note.name, 'date-dmy')} "
+                f"are kept as text; say which: {retyping(folder, note.name, 'date-dmy').shell} "
                 "(or date-mdy)"
             )
         elif note.n_misfits:
@@ -177,14 +181,17 @@ def notes_said(notes: Sequence[FieldNote], folder: object, *, new: Iterable[str]
             said.append(
                 f"{note.name} is {note.type.phrase}: {values} such as {note.misfit!r} did not fit "
                 f"and {'was' if one else 'were'} kept as text; to change the type: "
-                f"{retyping(folder, note.name, 'text')}"
+                f"{retyping(folder, note.name, 'text').shell}"
             )
     return said
 
 
-def retyping(folder: object, name: str, type: str) -> str:
-    """Give the command that changes a field's type."""
-    return f"likewise merge {quote(str(folder))} --type {quote(f'{name}={type}')}"
+def retyping(folder: object, name: str, type: str) -> Remedy:
+    """Give the call and the command that change a field's type."""
+    return Remedy(
+        f"likewise.open({str(folder)!r}).merge(types={{{name!r}: {str(type)!r}}})",
+        f"likewise merge {quote(str(folder))} --type {quote(f'{name}={type}')}",
+    )
 
 
 def decide(

@@ -144,6 +144,9 @@ class Writer:
                 except (OSError, CollectionError) as error:
                     # The documents are in; it is tried again after the next.
                     log.warning("%s: segments are not merged: %s", self.folder, error)
+                except KeyboardInterrupt as error:
+                    said = "interrupted: the documents are in, their segments are not merged yet"
+                    raise KeyboardInterrupt(said) from error
         return addition.added
 
     def delete(self, doc_ids: Sequence[str], *, missing_ok: bool = False) -> int:

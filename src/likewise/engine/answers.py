@@ -10,6 +10,7 @@ from functools import cached_property, lru_cache
 from itertools import islice
 from typing import Any, TypeAlias, overload
 
+from likewise.arguments import check_counts, check_kind
 from likewise.engine.frames import rows_frame
 from likewise.engine.told import Told
 from likewise.records import Explanation, Part, Passage, Query
@@ -128,12 +129,23 @@ class Expanded:
         }
         return {**words, **shown}
 
-    def to_json(self) -> dict[str, Any]:
-        """Give plain values."""
+    def to_json(self, words: Mapping[str, str] | None = None) -> dict[str, Any]:
+        """Give plain values, by words where these are known; `terms` has what is searched for them.
+
+        A term whose word is another's, or another term, goes by itself.
+        """
+        terms = {**self.asked, **self.added}
+        by_word: dict[str, str] = {}
+        for term in terms:
+            word = (words or {}).get(term, term)
+            by_word[term if word in by_word or word in terms else word] = term
+        asked = {word: self.asked[term] for word, term in by_word.items() if term in self.asked}
+        added = {word: self.added[term] for word, term in by_word.items() if term in self.added}
         return {
             "method": self.method,
-            "asked": dict(self.asked),
-            "added": dict(self.added),
+            "asked": asked,
+            "added": added,
+            "terms": {word: term for word, term in by_word.items() if word != term},
             "skipped_reason": self.skipped_reason or None,
             "note": self.note or None,
         }
@@ -150,14 +162,17 @@ class Answers(Sequence[Answer]):
         method: str = "",
         expanded: Expanded | None = None,
         surfaces: Surfaces | None = None,
+        plain_words: Surfaces | None = None,
         told: Told | None = None,
     ) -> None:
+        check_kind(answers, Iterable, "answers are several Answer")
         self._answers = tuple(answers)
         self.query = query
         self.method = method
         self.expanded = expanded
         self.told = told
         self._surfaces = surfaces
+        self._plain_words = plain_words
 
     def __len__(self) -> int:
         return len(self._answers)
@@ -187,6 +202,7 @@ class Answers(Sequence[Answer]):
 
     def table(self, width: int) -> str:
         """Lay the answers out in so many columns."""
+        check_counts(width=width)
         if not self._answers:
             return "no document matches"
         rows = [
@@ -243,9 +259,15 @@ class Answers(Sequence[Answer]):
             terms += [name for part in words for name in names_in(part)]
         return self._surfaces(terms)
 
-    def grown(self, query: Query, part_of: Callable[[str], str] | None = None) -> Answers:
-        """Give the same answers with what was made of the query."""
-        return self._with(self._answers, expanded=Expanded.of(query, part_of))
+    def grown(
+        self,
+        query: Query,
+        words: Surfaces | None = None,
+        part_of: Callable[[str], str] | None = None,
+    ) -> Answers:
+        """Give the same answers with what was made of the query, and the words of its terms."""
+        check_kind(query, Query, "a query that was expanded is a Query")
+        return self._with(self._answers, expanded=Expanded.of(query, part_of), plain_words=words)
 
     def with_words(self, surfaces: Surfaces) -> Answers:
         """Give the same answers, to be shown with the words that terms stand for."""
@@ -269,6 +291,7 @@ class Answers(Sequence[Answer]):
             "method": self.method,
             "expanded": self.expanded,
             "surfaces": self._surfaces,
+            "plain_words": self._plain_words,
             "told": self.told,
         }
         return Answers(answers, **(kept | changed))
@@ -279,7 +302,9 @@ class Answers(Sequence[Answer]):
         if self.told:
             values |= self.told.to_json()
         if self.expanded:
-            values["expansion"] = self.expanded.to_json()
+            terms = [*self.expanded.asked, *self.expanded.added]
+            words = self._plain_words(terms) if self._plain_words else None
+            values["expansion"] = self.expanded.to_json(words)
         values["answers"] = [
             {"rank": rank} | answer.to_json() for rank, answer in enumerate(self._answers, 1)
         ]

@@ -11,13 +11,13 @@ from typing import TYPE_CHECKING, Any, Self, cast
 
 import numpy as np
 
+from likewise.arguments import check_counts, check_kind, check_path, check_texts, listed
 from likewise.collection.adding import Added
 from likewise.collection.build import Resources
 from likewise.collection.snapshot import Snapshot, open_snapshot
 from likewise.collection.writer import Writer
 from likewise.derived.keeping import keep_up
 from likewise.engine.answers import Answers
-from likewise.engine.arguments import check_counts, check_texts, listed
 from likewise.engine.models import Models
 from likewise.engine.pipeline import (
     Expansion,
@@ -38,7 +38,7 @@ from likewise.evaluate.trec import Qrels, Run
 from likewise.records import Document, Query
 from likewise.retrieve.models import BM25
 from likewise.show.text import counted
-from likewise.sources import Columns, OnBad, Place, documents_of
+from likewise.sources import Columns, OnBad, Place, chosen_columns, documents_of
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike
@@ -245,6 +245,8 @@ class Collection:
         from likewise.models.stored_vectors import vectors_of
 
         check_counts(least=1, k=k)
+        check_counts(threads=threads)
+        check_path(to, "a file")
         near = read_near(method)
         return write_graph(
             vectors_of(self.snapshot, near.model),
@@ -277,7 +279,10 @@ class Collection:
 
         Sources and columns are as for `index`; `types` says what type new fields have.
         """
-        chosen = columns.choose(id=id, title=title, text=text)
+        if not sources:
+            raise WrongType("nothing to add: name at least one source, as in add('more.jsonl')")
+        check_kind(resources, Resources, "resources are Resources(memory, threads)")
+        chosen = chosen_columns(columns, id=id, title=title, text=text)
         documents = documents_of(
             sources, chosen, format, on_bad, encoding=encoding, delimiter=delimiter
         )
@@ -304,6 +309,7 @@ class Collection:
 
         `types` gives fields another type.
         """
+        check_kind(resources, Resources, "resources are Resources(memory, threads)")
         with Writer(self.folder, keep_up) as writer:
             merged = writer.merge(resources=resources, progress=progress, types=types)
             self.refresh()
@@ -326,6 +332,7 @@ class Collection:
         from likewise.evaluate.links import qrels_from_labels, qrels_from_links
 
         check_texts(links=links, same=same)
+        check_counts(sample=sample, seed=seed)
         values = {document.id: document.fields.get(links or same, []) for document in self}
         if links:
             qrels = qrels_from_links(values.items(), known=values)
@@ -339,8 +346,7 @@ class Collection:
         from likewise.models.kinds import find_model
         from likewise.models.model import Weights
 
-        if not isinstance(qrels, Qrels):
-            raise WrongType.of(qrels, "judgements are Qrels, as read_qrels gives them")
+        check_kind(qrels, Qrels, "judgements are Qrels, as read_qrels gives them")
         learnt, points, name, id = self._learn(qrels, model)
         if store:
             with Writer(self.folder, wait=True) as writer:
@@ -393,6 +399,8 @@ class Collection:
         from likewise.engine.risk import risk_of
         from likewise.evaluate.risk import MEASURES, SHARES
 
+        check_counts(seed=seed, threads=threads)
+        check_kind(qrels, Qrels, "judgements are Qrels, as read_qrels gives them")
         many = isinstance(expand, Sequence) and not isinstance(expand, str)
         return risk_of(
             self,

@@ -38,6 +38,7 @@ def describe(s: Snapshot, drift: Sequence[Drift]) -> dict[str, Any]:
         "segments": len(s.segments),
         "bytes": s.n_bytes,
         "bytes_by_kind": _bytes_by_kind(s),
+        "not_stored": not_stored(s),
         "derived": [row._asdict() for row in listed(s)],
         "languages": s.language_counts(),
         "fields": {name: _describe_field(s, name) for name in s.field_types},
@@ -102,6 +103,16 @@ def _bytes_by_kind(snapshot: Snapshot) -> dict[str, int]:
             sizes["index"] -= n_bytes
             sizes[kind] += n_bytes
     return {kind: n_bytes for kind, n_bytes in sizes.items() if n_bytes}
+
+
+def not_stored(s: Snapshot) -> list[str]:
+    """Name what `index` stores of words by default and not all documents have: bytes by kind."""
+    there = {
+        "positions": s.has_positions,
+        "titles": s.has_field(TITLE),
+        "exact": s.has_field(EXACT),
+    }
+    return [kind for kind, has in there.items() if not has]
 
 
 def _kept_of_documents(roots: Iterable[Artifact]) -> list[str]:

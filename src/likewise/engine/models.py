@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from likewise import registry
-from likewise.engine.arguments import listed
+from likewise.arguments import check_counts, check_texts, listed
 from likewise.engine.fitting import fit_stored
 from likewise.engine.state import State, of_one_state
 from likewise.errors import UnknownModel, UsageError
@@ -92,6 +92,8 @@ class Models(Mapping[str, Any]):
         from likewise.models.bags import Sample
         from likewise.models.fitting import FitJob, read_config
 
+        check_texts(name=name)
+        check_counts(threads=threads)
         if not model and (vectors is not None or gram is not None):
             model = "vectors" if gram is None else "klsa"
         if not model:
@@ -131,6 +133,7 @@ class Models(Mapping[str, Any]):
         """Describe the topics of a model, or its axes: their words, shares and documents."""
         from likewise.models.topic_summary import describe
 
+        check_counts(words=words)
         found = self._decomposing(model)
         threads = os.cpu_count() or 1
         return describe(found, self._state.snapshot, words=words, threads=threads)
@@ -161,6 +164,8 @@ class Models(Mapping[str, Any]):
         from likewise.collection.build import content
         from likewise.models.token_labels import decompose_text
 
+        check_texts(id=id, text=text)
+        check_counts(words=words)
         if id and text:
             raise UsageError("give the id of a document or a text, one of them")
         snapshot, title = self._state.snapshot, ""
@@ -173,6 +178,7 @@ class Models(Mapping[str, Any]):
     @of_one_state
     def transform(self, ids: str | Sequence[str], *, model: str = "", words: int = 15) -> Triples:
         """Give documents of the collection as arrays: topics, specific words, shares."""
+        check_counts(words=words)
         snapshot = self._state.snapshot
         wanted = listed(ids, what="an id")
         docs = np.array([snapshot.find_doc(doc_id) for doc_id in wanted], np.int64)

@@ -7,10 +7,11 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Any, TypeAlias, overload
 
+from likewise.arguments import check_counts, check_kind
+from likewise.collection.build import content
 from likewise.collection.cards import LEAD
 from likewise.collection.snapshot import Snapshot
 from likewise.engine.answers import Answer, Answers, names_in
-from likewise.engine.arguments import check_counts
 from likewise.engine.frames import run_frame
 from likewise.engine.queries import Queries, as_queries, frame_queries, query_frame
 from likewise.errors import UsageError, WrongType
@@ -36,6 +37,7 @@ Filters: TypeAlias = "str | Filter | Sequence[str | Filter]"
 _DEFAULT_EXPAND, _DEFAULT_SMOOTH = "robust", "klsa"
 # Results hold what explains them: a run drops them batch by batch.
 _BATCH = 1024
+_READ_FOR_WORDS = 10
 
 
 class Pipeline:
@@ -83,7 +85,10 @@ class Pipeline:
     def as_run(self, results: Iterable[Result], *, name: str = "") -> Run:
         """Turn results into a run."""
         run = Run(name or self.name)
+        expected = "results are those that a pipeline gives"
+        check_kind(results, Iterable, expected)
         for result in results:
+            check_kind(result, Result, expected)
             doc_ids = self.snapshot.doc_ids(result.ranking.docs)
             run.add(result.query.qid, zip(doc_ids, result.ranking.scores.tolist(), strict=True))
         return run
@@ -109,6 +114,7 @@ class Pipeline:
 
     def read(self, result: Result, *, explain: bool = False) -> Answers:
         """Turn a result into answers; explained, with the parts of their scores."""
+        check_kind(result, Result, "a result is a Result, as results gives them")
         query, ranking, scorer = result
         told: list[Explanation | None] = [None] * len(ranking.docs)
         if explain:
@@ -125,7 +131,11 @@ class Pipeline:
         answers = Answers(found, query=_shown(query), method=self.name)
         if query.expansion:
             typed = self.snapshot.analyzer.terms(query.text)
-            answers = answers.grown(query, lambda term: part_of(term, typed, self.snapshot))
+            answers = answers.grown(
+                query,
+                partial(self._plain_words, query.text, ranking.docs),
+                lambda term: part_of(term, typed, self.snapshot),
+            )
         if explain and not any(one and one.evidence for one in told):
             return answers.with_words(partial(self._words, query.text, ranking.docs, found))
         return answers
@@ -139,6 +149,15 @@ class Pipeline:
             else one._replace(parts=in_order(sum_compounds(one.parts, typed, self.snapshot)))
             for one in told
         ]
+
+    def _plain_words(self, text: str, docs: Ints, terms: Iterable[str]) -> dict[str, str]:
+        """Give the words that terms stand for in a query, in its first answers, or anywhere."""
+        from likewise.models.surface_forms import readable_terms, surface_words
+
+        s = self.snapshot
+        texts = [content(s.document(doc)) for doc in docs[:_READ_FOR_WORDS].tolist()]
+        typed = surface_words([text], s.analyzer)
+        return readable_terms(s, terms, texts) | typed
 
     def _words(
         self, text: str, docs: Ints, answers: Sequence[Answer], terms: Iterable[str]

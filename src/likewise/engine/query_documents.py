@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from likewise.engine.arguments import listed
+from likewise.arguments import listed
 from likewise.errors import UsageError
 from likewise.records import Query, QueryDocument
 

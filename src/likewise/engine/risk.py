@@ -6,7 +6,8 @@ from collections.abc import Iterable, Sequence
 from itertools import chain
 from typing import TYPE_CHECKING
 
-from likewise.errors import UsageError
+from likewise.arguments import check_counts, check_kind, check_numbers
+from likewise.errors import UsageError, WrongType
 from likewise.evaluate.risk import DEPTHS, MEASURES, SHARES, Curve, Point, Ruler, check_shares
 from likewise.evaluate.risk_table import RiskTable, compare_risk
 from likewise.evaluate.trec import Qrels, Run
@@ -121,8 +122,10 @@ def asked_qrels(queries: Sequence[Query], qrels: Qrels) -> Qrels:
 
 def check_reach(depths: Sequence[int] | None, k: int) -> tuple[int, ...]:
     """Refuse depths of R-Loss that rankings of k documents do not reach; default: what they do."""
+    check_counts(least=1, k=k)
     if depths is None:
         return tuple(depth for depth in DEPTHS if depth <= k) or (k,)
+    check_numbers(depths, "depths")
     if any(depth > k for depth in depths):
         raise UsageError(
             f"R-Loss at {max(depths)} needs rankings as long, and they have {k} documents: "
@@ -137,6 +140,11 @@ def _ways(
     """All expanders, each once, and the pairs of them that are compared."""
     from likewise.expand.expansion import read_expander
 
+    expected = "against are pairs of expanders, as in [('robust', 'rm3')]"
+    check_kind(against, Sequence, expected)
+    for pair in against:
+        if not isinstance(pair, Sequence) or isinstance(pair, str) or len(pair) != 2:
+            raise WrongType.of(pair, expected)
     pairs = [(read_expander(how), read_expander(other)) for how, other in against]
     ways = dict.fromkeys([*map(read_expander, expanders), *chain.from_iterable(pairs)])
     if not ways:

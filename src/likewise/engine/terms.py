@@ -11,13 +11,14 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
+from likewise.arguments import check_counts, check_kind, check_texts
 from likewise.collection.build import content
-from likewise.engine.arguments import check_counts, check_texts
 from likewise.engine.state import State, of_one_state
 from likewise.errors import LockedError, StorageError, UsageError, WrongType
 from likewise.records import EMPTY, Query
 from likewise.retrieve.models import BM25, TFIDF, Model, read_model
 from likewise.retrieve.words import retriever_of, terms_of
+from likewise.stages.stage import Stage
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike
@@ -270,8 +271,11 @@ class Terms:
         from likewise.expand.expansion import Feedback, WordSearch
         from likewise.expand.perturb import perturb
 
+        check_kind(query, str | Query, "a query is a text or a Query")
+        check_counts(least=1, docs=docs)
         snapshot = self._state.snapshot
         model = read_model(method) if isinstance(method, str) else method
+        check_kind(model, Stage, "method is a text such as bm25(k1=2.0), or such a model")
         terms = terms_of(Query("1", query) if isinstance(query, str) else query, snapshot)
         search = WordSearch(retriever_of(snapshot, model))
         [found] = perturb([Feedback(terms, EMPTY)], search, strategy, docs=docs)

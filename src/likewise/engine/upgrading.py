@@ -18,6 +18,7 @@ import numpy as np
 import orjson
 from numpy.typing import NDArray
 
+from likewise.arguments import check_kind
 from likewise.collection.build import PreparedBatch, Resources, SegmentBuilder, prepare
 from likewise.collection.files import check_room, storage_errors, write_bytes
 from likewise.collection.format1 import Fitted, Format1, note_replaced
@@ -38,7 +39,7 @@ from likewise.collection.snapshot import Snapshot
 from likewise.compiled import Ints
 from likewise.derived.keeping import derive, put_root
 from likewise.derived.kind import Progress
-from likewise.engine.state import Path_
+from likewise.engine.state import Path_, folder_of
 from likewise.errors import CollectionError
 from likewise.models.kinds import stored_words
 from likewise.models.model import LIKE, SMOOTH
@@ -63,7 +64,8 @@ def upgrade(
 
     With `keep` the old files stay in a folder beside the new ones. `progress` is told of documents.
     """
-    folder = Path(folder)
+    folder = folder_of(folder)
+    check_kind(resources, Resources, "resources are Resources(memory, threads)")
     old = Format1(folder)
     with storage_errors(folder):
         # What an earlier run has written is used, or makes room.

@@ -6,6 +6,7 @@ from collections.abc import Iterable, Sequence
 
 import numpy as np
 
+from likewise.arguments import check_counts, several
 from likewise.errors import UsageError
 from likewise.evaluate.trec import Run
 from likewise.records import Ranking
@@ -26,11 +27,11 @@ def fuse_runs(
     Ranks are those of the runs, so equal scores keep their order there; equal fused scores are
     ordered by doc_id. `k` cuts what was fused. The name tells how: `sum(bm25,0.5*ql)`.
     """
-    runs = list(runs)
+    runs = several(runs, Run, "runs are a list of Run, as in fuse_runs([run, other])")
     if not runs:
         raise UsageError("there is no run to fuse; give at least one")
-    if k is not None and k < 1:
-        raise UsageError(f"k must be at least 1, not {k}")
+    if k is not None:
+        check_counts(least=1, k=k)
     given = check_fusion(len(runs), method=method, normalise=normalise, weights=weights)
     counted = [(run, weight) for run, weight in zip(runs, given, strict=True) if weight > 0]
     fused = Run(name or _name(counted, method=method, normalise=normalise))

@@ -11,6 +11,7 @@ import zlib
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
+from likewise.arguments import check_path
 from likewise.errors import SourceError
 
 if TYPE_CHECKING:
@@ -26,13 +27,15 @@ FilePath = str | os.PathLike[str]
 
 def shown(path: FilePath) -> str:
     """The name of the file as errors show it."""
-    name = os.fspath(path)
+    check_path(path, "a file")
+    name = os.fsdecode(path)
     return "standard input" if name == "-" else name
 
 
 def catalogued(path: FilePath) -> IrDataset | None:
     """Give the dataset of ir_datasets that `ir:ID` names; None for a file."""
-    name = os.fspath(path)
+    check_path(path, "a file")
+    name = os.fsdecode(path)
     if not name.startswith("ir:"):
         return None
     from likewise.sources.irdatasets import IrDataset
@@ -42,7 +45,8 @@ def catalogued(path: FilePath) -> IrDataset | None:
 
 def read_bytes(path: FilePath) -> bytes:
     """The file's bytes, or standard input's where the path is `-`; gzip is known by its magic."""
-    name = os.fspath(path)
+    check_path(path, "a file")
+    name = os.fsdecode(path)
     try:
         if name == "-":
             data = sys.stdin.buffer.read()

@@ -16,7 +16,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from likewise.errors import UsageError
+from likewise.arguments import check_kind
+from likewise.errors import UsageError, WrongType
 from likewise.evaluate.trec import MAX_GRADE, Qrels, Run
 
 if TYPE_CHECKING:
@@ -81,6 +82,8 @@ def evaluate(
     Queries without a document judged relevant are left out; judged queries that the run does not
     answer count as 0.
     """
+    check_kind(run, Run, "a run is a Run, as read_run or Collection.run gives it")
+    check_kind(qrels, Qrels, "judgements are Qrels, as read_qrels gives them")
     parsed = parse_measures(measures)
     qids = tuple(qid for qid in qrels if qrels.relevant(qid))
     if not qids:
@@ -115,6 +118,8 @@ def parse_measures(given: str | Measure | Iterable[str | Measure]) -> list[Measu
         given = _ONE_OF_SEVERAL.findall(given)
     elif isinstance(given, Measure):
         given = [given]
+    elif not isinstance(given, Iterable):
+        raise WrongType.of(given, f"measures are texts or those of ir_measures; {_ALLOWED}")
     parsed: dict[str, Measure] = {}
     for item in given:
         measure = item if isinstance(item, Measure) else _parsed(item)

@@ -9,6 +9,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from likewise.arguments import check_counts, check_kind, several
 from likewise.errors import UsageError
 from likewise.evaluate.measures import DEFAULT_MEASURES, Scores, evaluate
 from likewise.evaluate.significance import (
@@ -22,11 +23,10 @@ from likewise.evaluate.significance import (
     t_test,
 )
 from likewise.evaluate.tables import comparison_table, single_table
+from likewise.evaluate.trec import Qrels, Run
 
 if TYPE_CHECKING:
     from ir_measures import Measure
-
-    from likewise.evaluate.trec import Qrels, Run
 
 
 class Value(NamedTuple):
@@ -152,7 +152,9 @@ def compare(
 
     Runs of one name are told apart by a number: "bm25", "bm25 (2)".
     """
-    runs = list(runs)
+    runs = several(runs, Run, "runs are a list of Run, as in compare([run, other], qrels)")
+    check_kind(qrels, Qrels, "judgements are Qrels, as read_qrels gives them")
+    check_counts(seed=seed)
     if not runs:
         raise UsageError("there is no run to evaluate; give at least one")
     names = _distinct([run.name for run in runs])

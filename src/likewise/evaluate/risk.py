@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
+from likewise.arguments import check_numbers
 from likewise.errors import UsageError
 from likewise.evaluate.measures import evaluate, parse_measures
 from likewise.evaluate.significance import (
@@ -251,6 +252,7 @@ class Ruler:
 
 def check_depths(depths: Sequence[int]) -> tuple[int, ...]:
     """Refuse depths that are none; give each once, in the order given."""
+    check_numbers(depths, "depths")
     given = tuple(dict.fromkeys(depths))
     if not given or any(depth < 1 for depth in given):
         shown = ", ".join(map(str, given)) or "none"
@@ -260,6 +262,7 @@ def check_depths(depths: Sequence[int]) -> tuple[int, ...]:
 
 def check_shares(shares: Iterable[float]) -> tuple[float, ...]:
     """Refuse shares that are none; give each once, the smallest first."""
+    check_numbers(shares, "shares")
     given = [*shares]
     # Written so that NaN fails too.
     if not given or not all(0 <= share <= 1 for share in given):

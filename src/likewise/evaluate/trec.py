@@ -14,7 +14,8 @@ from collections.abc import Iterable, Iterator, Mapping
 from pathlib import PurePath
 from typing import Any, TextIO
 
-from likewise.errors import SourceError, UsageError
+from likewise.arguments import check_kind
+from likewise.errors import SourceError, UsageError, WrongType
 from likewise.evaluate.lines import FilePath, catalogued, columns, numbered_lines, shown
 
 # trec_eval keeps one counter per grade and query: its time grows with the highest grade.
@@ -93,7 +94,11 @@ class Qrels(Mapping[str, dict[str, int]]):
 
     def __init__(self, judgements: Mapping[str, Mapping[str, int]] | None = None) -> None:
         self._judgements: dict[str, dict[str, int]] = {}
-        for qid, grades in (judgements or {}).items():
+        given = {} if judgements is None else judgements
+        expected = "judgements are a dict of query ids, each with a dict of document ids and grades"
+        check_kind(given, Mapping, expected)
+        for qid, grades in given.items():
+            check_kind(grades, Mapping, expected)
             for doc_id, grade in grades.items():
                 self.add(qid, doc_id, grade=grade)
 
@@ -157,6 +162,8 @@ def read_run(path: FilePath, *, name: str | None = None) -> Run:
 
 def write_run(run: Run, stream: TextIO) -> None:
     """Write a run in six columns, ranks from 1, scores with every digit they have."""
+    check_kind(run, Run, "a run is a Run, as read_run or Collection.run gives it")
+    _check_stream(stream)
     tag = encoded(run.name)
     for qid, ranking in run.items():
         names = _distinct(doc_id for doc_id, _ in ranking)
@@ -198,10 +205,17 @@ def _judged(found: Iterable[tuple[str, str, str, int]]) -> Qrels:
 
 def write_qrels(qrels: Qrels, stream: TextIO) -> None:
     """Write judgements in four columns, the second always 0."""
+    check_kind(qrels, Qrels, "judgements are Qrels, as read_qrels gives them")
+    _check_stream(stream)
     for qid, grades in qrels.items():
         shown_qid = encoded(qid)
         for doc_id, grade in zip(_distinct(grades), grades.values(), strict=True):
             stream.write(f"{shown_qid} 0 {doc_id} {grade}\n")
+
+
+def _check_stream(stream: object) -> None:
+    if not hasattr(stream, "write"):
+        raise WrongType.of(stream, "it is written to a stream, as open('run.txt', 'w') gives one")
 
 
 def encoded(name: str) -> str:

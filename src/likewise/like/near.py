@@ -9,6 +9,7 @@ from typing import ClassVar
 import numpy as np
 
 from likewise import notation
+from likewise.arguments import check_kind
 from likewise.collection.snapshot import Snapshot
 from likewise.compiled import Doubles, Floats, Ints
 from likewise.errors import UsageError
@@ -101,6 +102,7 @@ def read_near(near: str | Near) -> Near:
     """Read a configuration as it is written: `near`, `near(model=lda,metric=js)`."""
     if isinstance(near, Near):
         return near
+    check_kind(near, str, "a method is a text such as near(metric=js), or Near")
     return notation.read(near, {Near.notation: Near}, what="method")
 
 

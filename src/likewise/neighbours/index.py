@@ -20,7 +20,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from likewise import notation, registry
 from likewise.compiled import Bools, Floats, Ints
-from likewise.errors import UsageError
+from likewise.errors import UsageError, WrongType
 from likewise.neighbours.choose import Auto, choose
 from likewise.neighbours.finder import Finder, Method, Proposals, gather
 from likewise.neighbours.kernels import keep_nearest, keep_within
@@ -382,6 +382,8 @@ def build_neighbours(
     """Build an index of vectors; `auto` lets the data choose the method."""
     chosen = read_metric(metric)
     config = read_method(method) if isinstance(method, str) else method
+    if not isinstance(config, Auto) and not hasattr(config, "build"):
+        raise WrongType.of(config, "a method is a text such as scan or ivf")
     rows = as_rows(vectors)
     if isinstance(config, Auto):
         config = choose(embed(chosen, rows), chosen, config, seed=seed)

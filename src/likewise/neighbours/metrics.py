@@ -25,6 +25,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from likewise.arguments import check_texts
 from likewise.compiled import Bools, Doubles, Floats
 from likewise.errors import UsageError
 
@@ -88,6 +89,7 @@ def read_metric(name: str | Metric) -> Metric:
     """Find a metric by name."""
     if isinstance(name, Metric):
         return name
+    check_texts(metric=name)
     if name not in METRICS:
         raise UsageError(f"unknown metric {name!r}: it is one of {', '.join(METRICS)}")
     return METRICS[name]

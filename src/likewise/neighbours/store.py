@@ -8,6 +8,7 @@ from pathlib import Path
 import numpy as np
 
 from likewise import notation
+from likewise.arguments import check_path
 from likewise.collection.arrays import PrefixedArrays, PrefixedOutput
 from likewise.collection.files import storage_errors
 from likewise.collection.pack import Pack, open_pack, write_pack
@@ -46,7 +47,8 @@ def save_neighbours(neighbours: Neighbours, path: Path) -> None:
 
 def open_neighbours(path: str | os.PathLike[str]) -> Neighbours:
     """Open an index as `save` wrote it; points and finders are memory-mapped."""
-    pack = _find(Path(path))
+    check_path(path, "an index")
+    pack = _find(Path(os.fsdecode(path)))
     version = pack.meta.get("version")
     if version != VERSION:
         raise FormatError(f"{path}: an index of format {version}; build it again")

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+import logging
+from collections.abc import Callable, Container, Iterable
 from dataclasses import dataclass, field, replace
 from typing import Any, NamedTuple
 
 from likewise.errors import Remedy, SourceError, UsageError, WrongType
 from likewise.formats.markup import has_markup, strip_markup
+from likewise.formats.parsed import NO_TEXT
 from likewise.records import Document
 from likewise.sources.fields import check_unicode, clean, flatten, scalar
 
@@ -22,6 +24,8 @@ NO_ID = Remedy(
 )
 _NO_COLUMN = Remedy("name another with title= or text=", "name another with --title or --text")
 _NO_TEXT = Remedy("name another column with text=", "name another column with --text")
+
+_log = logging.getLogger(__name__)
 
 
 class Origin(NamedTuple):
@@ -39,7 +43,7 @@ class Columns:
     counts once, as title. `auto_id` gives a document without an id its place, as file name:line.
     `markup` says what becomes of HTML in titles and texts: it is stripped where it occurs ("auto"),
     from all of them ("strip"), or kept ("keep"). `named` are columns that the caller chose,
-    which a frame has to have.
+    which a table has to have.
     """
 
     id: str = "id"
@@ -77,9 +81,21 @@ class Columns:
         return (self.named | (self.used - Columns().used)) - {""}
 
     @property
+    def names_text(self) -> bool:
+        """Whether the text was chosen, so that a title alone is no document."""
+        return not self.chosen.isdisjoint(self.text)
+
+    @property
     def used(self) -> frozenset[str]:
         """The columns that do not appear again among the fields."""
         return frozenset((self.id, self.title, *self.text))
+
+
+def chosen_columns(columns: object, *, id: str, title: str, text: str | Iterable[str]) -> Columns:
+    """Give columns as a call names them, all at once or one by one."""
+    if not isinstance(columns, Columns):
+        raise WrongType.of(columns, "columns are Columns, as in Columns(id='key', text='body')")
+    return columns.choose(id=id, title=title, text=text)
 
 
 def document_maker(columns: Columns, origin: Origin, *, parsed: bool = False) -> MakeDocument:
@@ -93,6 +109,8 @@ def document_maker(columns: Columns, origin: Origin, *, parsed: bool = False) ->
     id_column, title_column = columns.id, columns.title
     first_text, other_texts = (texts[0], texts[1:]) if texts else ("", ())
     keep, always = columns.markup == "keep", columns.markup == "strip"
+    # A title stands in for the text only where that was not named.
+    needed = columns.text if columns.names_text else (*columns.text, columns.title)
 
     def make(record: dict[str, Any], number: int) -> Document:
         place = f"{origin.name}:{number}"
@@ -110,8 +128,8 @@ def document_maker(columns: Columns, origin: Origin, *, parsed: bool = False) ->
         if other_texts:
             parts = [text, *(as_text(record.get(name), name, place) for name in other_texts)]
             text = "\n\n".join(part for part in parts if part)
-        if not text and not title and not any(n in record for n in (title_column, *texts)):
-            raise SourceError(place, _no_text(columns, record), remedy=_NO_TEXT)
+        if not text and not any(_has(record, name) for name in needed):
+            raise SourceError(place, _no_text(needed, record), remedy=_NO_TEXT, kind=NO_TEXT)
         if not keep:
             # Most texts have no tag: to look for one is all that it costs them.
             if always or ("<" in title and has_markup(title)):
@@ -187,10 +205,32 @@ def check_header(names: list[str], columns: Columns, place: str) -> None:
     """
     check_names(names, place)
     for name in (columns.title, *columns.text):
-        # A dotted name may reach into a nested column.
-        if name in columns.chosen and not {name, name.partition(".")[0]}.intersection(names):
-            reason = f"there is no column {name!r} among {_listed(dict.fromkeys(names))}"
+        if name in columns.chosen and not _has(names, name):
+            reason = f"there is no column {name!r} among {_listed(names)}"
             raise SourceError(place, reason, remedy=_NO_COLUMN)
+
+
+class Expected:
+    """Titles and texts that were named, and the columns that records of a file have by now.
+
+    One record may leave a column out; what none of them has may be mistyped.
+    """
+
+    def __init__(self, columns: Columns) -> None:
+        self._missing = [name for name in (columns.title, *columns.text) if name in columns.chosen]
+        self._seen: dict[str, None] = {}
+
+    def see(self, names: Iterable[str]) -> None:
+        """Note the columns of a document."""
+        if self._missing:
+            self._seen.update(dict.fromkeys(names))
+            self._missing = [name for name in self._missing if not _has(self._seen, name)]
+
+    def warn(self, place: str) -> None:
+        """Warn of columns that no document had, where there was one."""
+        if self._seen:
+            for name in self._missing:
+                _log.warning("%s: no record has %r among %s", place, name, _listed(self._seen))
 
 
 def check_names(names: list[str], place: str) -> None:
@@ -208,12 +248,17 @@ def _is_plain(value: Any) -> bool:
     return kind in _PLAIN or (kind is list and _PLAIN.issuperset(map(type, value)))
 
 
-def _no_text(columns: Columns, record: dict[str, Any]) -> str:
-    wanted = " or ".join(repr(name) for name in dict.fromkeys((*columns.text, columns.title)))
+def _has(record: Container[str], name: str) -> bool:
+    """Whether there is such a column; a dotted name may reach into one that is null here."""
+    return name in record or name.partition(".")[0] in record
+
+
+def _no_text(needed: Iterable[str], record: dict[str, Any]) -> str:
+    wanted = " or ".join(repr(name) for name in dict.fromkeys(needed))
     return f"no text: there is no column {wanted} among {_listed(record)}"
 
 
-def _listed(record: dict[str, Any]) -> str:
+def _listed(record: Iterable[str]) -> str:
     names = [repr(name) for name in record]
     more = f" and {len(names) - 50} more" if len(names) > 50 else ""
     return (", ".join(names[:50]) + more) or "no columns at all"

@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 import orjson
 
-from likewise.errors import SourceError
+from likewise.errors import SourceError, with_article
 
 MAX_DEPTH = 64
 # What a JSON writer can hold: signed or unsigned 64 bits.
@@ -115,7 +115,8 @@ def scalar(value: Any) -> str | int | float | bool | None:
             return value.total_seconds()
     if type(value).__name__ == "NAType":
         return None
-    raise TypeError(f"a {type(value).__name__} is not text, a number, a date, a list or a mapping")
+    kind = with_article(type(value).__name__)
+    raise TypeError(f"{kind} is not text, a number, a date, a list or a mapping")
 
 
 def check_unicode(texts: Iterable[str], place: str) -> None:

@@ -26,7 +26,7 @@ from likewise.records import Document
 from likewise.sources.columns import Columns, OnBad, Origin
 from likewise.sources.fields import check_unicode, clean
 from likewise.sources.folder import Entry
-from likewise.sources.skipped import NOT_TEXT, Skipped
+from likewise.sources.skipped import EMPTY, NOT_TEXT, Skipped
 from likewise.sources.streams import open_bytes
 
 _HEAD = 1 << 16
@@ -45,7 +45,7 @@ class Raw(NamedTuple):
 def read_one(
     stream: BinaryIO, *, origin: Origin, on_bad: OnBad, format: str, encoding: str
 ) -> Iterator[Document]:
-    """The one document of a stream."""
+    """The one document of a stream, or none where that is empty."""
     require(format)
     try:
         with Pool(size=1) as pool:
@@ -113,6 +113,8 @@ def read_folder(
                 if documents is None:
                     skipped.add(NOT_TEXT, entry.stem)
                     continue
+                if not documents:
+                    skipped.add(EMPTY, entry.stem)
                 yield from documents
 
 
@@ -130,14 +132,17 @@ def _is_single(entry: Entry) -> bool:
 
 
 def _documents(raw: Raw, pool: Pool, encoding: str) -> Iterator[Document]:
-    """Parse, here or in a process apart; what is refused is a SourceError."""
+    """Parse, here or in a process apart; what is refused is a SourceError, what is empty none."""
     origin = raw.origin
     kind = KINDS[raw.format or "text"]
     check_unicode((origin.stem,), repr(origin.name))
+    if not raw.data.strip():
+        return
     try:
         for title, text, fields in _parts(kind, raw.data, pool, encoding):
             check_unicode((title, text), origin.name)
-            yield Document(origin.stem, title, text, clean(fields, origin.name), origin.name)
+            if title.strip() or text.strip():
+                yield Document(origin.stem, title, text, clean(fields, origin.name), origin.name)
     except Refused as refused:
         raise SourceError(origin.name, refused.reason, kind=refused.status) from None
 

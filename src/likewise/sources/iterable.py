@@ -6,9 +6,17 @@ import os
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
-from likewise.errors import SourceError, UsageError
+from likewise.errors import SourceError, UsageError, with_article
 from likewise.records import Document
-from likewise.sources.columns import Columns, OnBad, Origin, as_text, document_id, document_maker
+from likewise.sources.columns import (
+    Columns,
+    Expected,
+    OnBad,
+    Origin,
+    as_text,
+    document_id,
+    document_maker,
+)
 from likewise.sources.fields import check_unicode, clean
 
 NAME = "documents"
@@ -22,6 +30,7 @@ def read_iterable(
     The id of a text is its number from 0, as a list is subscripted.
     """
     make = document_maker(columns, Origin(NAME, NAME))
+    expected = Expected(columns)
     for number, item in enumerate(items, 1):
         place = f"{NAME}:{number}"
         try:
@@ -29,6 +38,7 @@ def read_iterable(
                 document = _checked(item, columns, place)
             elif isinstance(item, Mapping):
                 document = make(dict(item), number)
+                expected.see(item)
             elif isinstance(item, os.PathLike) or (number == 1 and _is_file(item)):
                 raise UsageError(
                     f"{str(item)!r} is a file in a list of texts: give files as sources of their "
@@ -37,14 +47,15 @@ def read_iterable(
             elif isinstance(item, str):
                 document = _checked(Document(str(number - 1), text=item), columns, place)
             else:
-                kind = type(item).__name__
+                kind = with_article(type(item).__name__)
                 raise SourceError(
-                    place, f"expected a Document, a mapping or a text, received a {kind}"
+                    place, f"expected a Document, a mapping or a text, received {kind}"
                 )
         except SourceError as error:
             on_bad(error)
             continue
         yield document
+    expected.warn(NAME)
 
 
 def _is_file(item: object) -> bool:

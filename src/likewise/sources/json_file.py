@@ -14,7 +14,7 @@ import orjson
 
 from likewise.errors import SourceError
 from likewise.records import Document
-from likewise.sources.columns import ENCODING, Columns, OnBad, Origin, document_maker
+from likewise.sources.columns import ENCODING, Columns, Expected, OnBad, Origin, document_maker
 from likewise.sources.jsonl import read_jsonl
 
 _CHUNK = 1 << 18
@@ -31,6 +31,7 @@ def read_json(
         yield from read_jsonl(stream, origin=origin, columns=columns, on_bad=on_bad)
         return
     make = document_maker(columns, origin)
+    expected = Expected(columns)
     number = 0
     for record in _records(_Values(stream, origin.name), columns):
         number += 1
@@ -43,7 +44,9 @@ def read_json(
         except SourceError as error:
             on_bad(error)
             continue
+        expected.see(record)
         yield document
+    expected.warn(origin.name)
 
 
 def _is_lines(stream: BinaryIO) -> bool:

@@ -9,7 +9,7 @@ import orjson
 
 from likewise.errors import SourceError
 from likewise.records import Document
-from likewise.sources.columns import Columns, OnBad, Origin, document_maker
+from likewise.sources.columns import Columns, Expected, OnBad, Origin, document_maker
 
 _NAMES = {list: "an array", str: "a string", int: "a number", float: "a number", type(None): "null"}
 
@@ -19,6 +19,7 @@ def read_jsonl(
 ) -> Iterator[Document]:
     """Documents of a JSON Lines stream; blank lines are ignored but counted."""
     make = document_maker(columns, origin, parsed=True)
+    expected = Expected(columns)
     loads = orjson.loads
     number = 0
     for line in stream:
@@ -35,7 +36,9 @@ def read_jsonl(
         except SourceError as error:
             on_bad(error)
             continue
+        expected.see(record)
         yield document
+    expected.warn(origin.name)
 
 
 def _not_an_object(value: Any) -> str:

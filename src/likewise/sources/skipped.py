@@ -6,6 +6,7 @@ from collections import Counter
 
 from likewise.errors import SourceError
 
+EMPTY = "empty"
 HIDDEN = "hidden"
 TABLES = "tables"
 COLLECTIONS = "likewise collections"

@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-import logging
 import os
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Sized
 from functools import partial
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias, TypeVar, cast
 
+from likewise.arguments import check_texts
 from likewise.errors import Remedy, SourceError, UsageError, WrongType
 from likewise.formats.encoding import check_encoding
 from likewise.formats.kinds import EXTENSIONS, KINDS, ONE, by_content, by_name, named
 from likewise.records import Document
-from likewise.sources.columns import Columns, OnBad, Origin
+from likewise.sources.columns import Columns, OnBad, Origin, chosen_columns
 from likewise.sources.delimited import read_csv, read_tsv
 from likewise.sources.files import read_folder, read_mbox, read_one, require
 from likewise.sources.folder import is_collection, list_files
@@ -24,7 +24,7 @@ from likewise.sources.json_file import read_json
 from likewise.sources.jsonl import read_jsonl
 from likewise.sources.parquet import is_parquet, read_parquet, read_parquet_file
 from likewise.sources.sgml import read_sgml
-from likewise.sources.skipped import Skipped
+from likewise.sources.skipped import EMPTY, Skipped
 from likewise.sources.spreadsheet import read_xlsx
 from likewise.sources.streams import STDIN, open_bytes, open_file, size_of
 
@@ -49,7 +49,6 @@ _DELIMITED = ("csv", "tsv")
 _BYTES = ("xlsx", "parquet", "mbox")
 _COLUMNS = Columns()
 _Item = TypeVar("_Item")
-_log = logging.getLogger(__name__)
 
 Place: TypeAlias = (
     "str | os.PathLike[str] | Iterable[Document | Mapping[str, Any] | str] | IntoFrame | IntoSeries"
@@ -61,7 +60,7 @@ class Source:
 
     Files are measured in bytes as they are stored, other sources in documents; `total` is None
     where it cannot be known. Iterating again begins again, except over a pipe or an iterator.
-    `skipped` counts the files of a folder that are not read, by reason.
+    `skipped` counts the files that are not read, by reason: empty ones, and others of a folder.
     """
 
     def __init__(
@@ -75,6 +74,7 @@ class Source:
 
     def __iter__(self) -> Iterator[Document]:
         self.done = 0
+        self.skipped = Skipped()
         return self._read(self)
 
     def advance(self, amount: int) -> None:
@@ -106,7 +106,8 @@ def open_source(
     that cannot be read raises SourceError; with `on_bad` it is reported there instead and the
     reading goes on.
     """
-    columns = columns.choose(id=id, title=title, text=text)
+    columns = chosen_columns(columns, id=id, title=title, text=text)
+    check_texts(format="" if format is None else format, encoding=encoding, delimiter=delimiter)
     report = _refuse if on_bad is None else on_bad
     if format is not None and named(format) is None:
         raise UsageError(f"unknown format {format!r}; it is one of {', '.join(KINDS)}")
@@ -124,53 +125,6 @@ def open_source(
     if frame is not None:
         return _frame(frame, format, columns, report)
     return _iterable(cast("Iterable[Any]", source), format, columns, report)
-
-
-class Documents:
-    """The documents of several sources, and what was skipped."""
-
-    def __init__(self, sources: Sequence[Source], skipped: Skipped) -> None:
-        self._sources = sources
-        self.skipped = skipped
-
-    def __iter__(self) -> Iterator[Document]:
-        for source in self._sources:
-            yield from source
-            if source.skipped:
-                _log.warning("%s: skipped %s", source.name, source.skipped)
-                self.skipped.update(source.skipped)
-
-
-def documents_of(
-    places: Sequence[Place],
-    columns: Columns,
-    format: str | None,
-    on_bad: OnBad | None,
-    *,
-    encoding: str = "",
-    delimiter: str = "",
-) -> Documents:
-    """Read the documents of several sources."""
-    skipped = Skipped()
-
-    def report(error: SourceError) -> None:
-        skipped.add_error(error)
-        if on_bad is not None:
-            on_bad(error)
-
-    # All are opened before the first is read, so that a misspelled name stops at once.
-    opened = [
-        open_source(
-            one,
-            columns=columns,
-            format=format,
-            encoding=encoding,
-            delimiter=delimiter,
-            on_bad=None if on_bad is None else report,
-        )
-        for one in places
-    ]
-    return Documents(opened, skipped)
 
 
 def _refuse(error: SourceError) -> None:
@@ -212,7 +166,7 @@ def _stdin(format: str, how: _How) -> Source:
     origin = Origin(STDIN, STDIN)
 
     def read(source: Source) -> Iterator[Document]:
-        return _read_stream(source, origin, format, how)
+        return _read_whole(source, origin, format, how)
 
     return Source("-", total=None, read=read)
 
@@ -236,7 +190,7 @@ def _path(path: str, format: str | None, how: _How) -> Source:
     origin = Origin(path, os.path.basename(path))
 
     def read(source: Source) -> Iterator[Document]:
-        return _read_file(source, origin, chosen, how)
+        return _read_whole(source, origin, chosen, how)
 
     return Source(path, total=total, read=read)
 
@@ -256,7 +210,6 @@ def _folder(path: str, format: str | None, how: _How) -> Source:
     entries = list_files(path, format=format, skipped=skipped)
 
     def read(source: Source) -> Iterator[Document]:
-        source.skipped = Skipped()
         source.skipped.update(skipped)
         failed = Skipped()
 
@@ -268,13 +221,7 @@ def _folder(path: str, format: str | None, how: _How) -> Source:
             how.on_bad(error)
 
         def read_many(origin: Origin, kind: str) -> Iterator[Document]:
-            try:
-                yield from _read_file(source, origin, kind, how._replace(on_bad=on_bad))
-            except SourceError as error:
-                if how.on_bad is _refuse:
-                    raise
-                # One file that cannot be read at all is one of many here.
-                on_bad(error)
+            return _read_whole(source, origin, kind, how._replace(on_bad=on_bad))
 
         n_read = 0
         for document in read_folder(
@@ -296,9 +243,34 @@ def _folder(path: str, format: str | None, how: _How) -> Source:
     return Source(path, total=sum(entry.size for entry in entries), read=read)
 
 
+def _read_whole(source: Source, origin: Origin, format: str, how: _How) -> Iterator[Document]:
+    """The documents of a file; one that holds none is skipped, an unreadable one is one bad thing.
+
+    What was read of it before stays.
+    """
+    n_docs = 0
+    last: SourceError | None = None
+
+    def on_bad(error: SourceError) -> None:
+        nonlocal last
+        last = error
+        how.on_bad(error)
+
+    try:
+        for document in _read_file(source, origin, format, how._replace(on_bad=on_bad)):
+            n_docs += 1
+            yield document
+    except SourceError as error:
+        if error is last:
+            raise
+        on_bad(error)
+    if not n_docs and last is None:
+        source.skipped.add(EMPTY, origin.name)
+
+
 def _read_file(source: Source, origin: Origin, format: str, how: _How) -> Iterator[Document]:
     path = origin.name
-    size = size_of(path)
+    size = size_of(path) if path != STDIN else None
     if format == "parquet" and size and is_parquet(path):
         before = source.done
 

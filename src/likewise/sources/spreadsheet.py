@@ -12,6 +12,7 @@ from likewise.formats.pool import Pool
 from likewise.records import Document
 from likewise.sources.columns import (
     Columns,
+    Expected,
     MakeDocument,
     OnBad,
     Origin,
@@ -38,11 +39,13 @@ def read_xlsx(
         sheet: _Sheet | None = None
         left_out: list[_Sheet] = []
         n_used = 0
+        expected = Expected(columns)
         for name, number, cells in _rows(pool, data, origin):
             if sheet is None or sheet.name != name:
                 sheet = _Sheet(name, cells, columns, origin)
                 if sheet.is_used:
                     n_used += 1
+                    expected.see(sheet.names)
                 else:
                     left_out.append(sheet)
                 continue
@@ -60,6 +63,7 @@ def read_xlsx(
             reason = f"no sheet has a column {wanted}: {shown}"
             remedy = Remedy("name one with text=", "name one with --text")
             raise SourceError(origin.name, reason, remedy=remedy)
+        expected.warn(origin.name)
         if left_out:
             names = ", ".join(repr(one.name) for one in left_out)
             _log.warning("%s: without a column %s, left out: %s", origin.name, wanted, names)
@@ -67,8 +71,8 @@ def read_xlsx(
 
 def _wanted(columns: Columns) -> list[str]:
     """Give the columns of which a sheet needs one: a title alone, unless the text was named."""
-    named = not columns.chosen.isdisjoint(columns.text)
-    return [*dict.fromkeys(columns.text if named else (*columns.text, columns.title))]
+    wanted = columns.text if columns.names_text else (*columns.text, columns.title)
+    return [*dict.fromkeys(wanted)]
 
 
 def _rows(pool: Pool, data: bytes, origin: Origin) -> Iterator[Any]:
@@ -92,12 +96,17 @@ class _Sheet:
         wanted = _wanted(columns)
         self.is_used = not set(wanted).isdisjoint(self._header.values())
         if self.is_used:
-            check_names([*self._header.values()], place)
+            check_names(self.names, place)
         self._make: MakeDocument = document_maker(columns, Origin(place, f"{origin.stem}:{name}"))
 
     @property
+    def names(self) -> list[str]:
+        """The columns."""
+        return [*self._header.values()]
+
+    @property
     def listed(self) -> str:
-        return ", ".join(map(repr, [*self._header.values()][:20])) or "no header"
+        return ", ".join(map(repr, self.names[:20])) or "no header"
 
     def document(self, cells: list[tuple[int, Any]], number: int) -> Document:
         """The document of a row."""

@@ -26,7 +26,7 @@ from likewise.compiled import Bools, Ints
 from likewise.errors import UsageError
 from likewise.records import Condition, Value
 from likewise.text.analysis import encode
-from likewise.text.languages import read_language
+from likewise.text.languages import NONE, known_language
 from likewise.text.table import Strings
 
 Matcher = Callable[[Segment], Bools]
@@ -170,7 +170,8 @@ class _Asked:
             compared += f" or {name}>={shown}"
         return UsageError(
             f"{name} is {self._kind.phrase}, which has no beginnings and parts (* and ~): write "
-            f"{compared}; to make it text: {retyping(self._snapshot.folder, name, 'text')}"
+            f"{compared}",
+            remedy=retyping(self._snapshot.folder, name, "text").within("to make it text: "),
         )
 
     def _no_order(self) -> UsageError:
@@ -179,11 +180,14 @@ class _Asked:
         ways = f"{name}={shown}, {name}={shown[:2]}* (begins so) or {name}~{shown[:4]} (contains)"
         folder = self._snapshot.folder
         if len(possible_orders(shown)) > 1:
-            ways = f"whether it is day/month: {retyping(folder, name, 'date-dmy')} (or date-mdy)"
-            return UsageError(f"{what.removesuffix(': write ')}; say {ways}")
+            days = retyping(folder, name, "date-dmy")
+            return UsageError(
+                what.removesuffix(": write "),
+                remedy=days.within("say whether it is day/month: ", " (or date-mdy)"),
+            )
+        numbers = retyping(folder, name, "number")
         return UsageError(
-            f"{what}{ways}; if it holds numbers or dates: {retyping(folder, name, 'number')} "
-            "(or date)"
+            f"{what}{ways}", remedy=numbers.within("if it holds numbers or dates: ", " (or date)")
         )
 
     def _check_seen(self) -> None:
@@ -251,7 +255,7 @@ def _language_matcher(condition: Condition, value: Value, snapshot: Snapshot) ->
             f"filter {condition}: a language is compared by = and !=, such as language=fr"
         )
     any_at_all = value == Value("", prefix=True)
-    wanted = "" if any_at_all else read_language(value.text)
+    wanted = "" if any_at_all else _language(condition, value.text, snapshot)
 
     def match(segment: Segment) -> Bools:
         main = (snapshot.analysis.language,), np.zeros(segment.n_docs, np.uint8)
@@ -259,6 +263,20 @@ def _language_matcher(condition: Condition, value: Value, snapshot: Snapshot) ->
         return np.array([any_at_all or name == wanted for name in names], np.bool_)[codes]
 
     return match
+
+
+def _language(condition: Condition, text: str, snapshot: Snapshot) -> str:
+    """Read a language that documents may be in; raise with those that they are in."""
+    folded = text.strip().casefold()
+    found = known_language(text)
+    if found is not None or folded == NONE:
+        return found.name if found is not None else NONE
+    there = snapshot.language_counts() or {snapshot.analysis.language: snapshot.n_docs}
+    listed = ", ".join(f"{name} ({count:,})" for name, count in there.items())
+    raise UsageError(
+        f"filter {condition}: unknown language {text!r}; it is a name or an ISO 639 code, and the "
+        f"documents are in {listed}"
+    )
 
 
 def _matching(texts: Strings, operator: str, value: Value) -> list[int]:

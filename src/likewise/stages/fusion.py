@@ -15,6 +15,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
+from likewise.arguments import check_counts, check_texts
 from likewise.compiled import Doubles, Ints
 from likewise.errors import UsageError
 from likewise.records import EMPTY, Explanation, Part, Ranking, explanation
@@ -125,8 +126,7 @@ class Fuse(Stage):
         """Fuse stages, after a look at whether that can be meant."""
         if not stages:
             raise UsageError("fusion needs at least one stage")
-        if depth < 1:
-            raise UsageError(f"fusion needs a depth of at least 1, not {depth}")
+        check_counts(least=1, depth=depth)
         checked = check_fusion(len(stages), method=method, normalise=normalise, weights=weights)
         return cls(tuple(stages), method, normalise, checked, depth)
 
@@ -253,6 +253,7 @@ def check_fusion(
     n_lists: int, *, method: str, normalise: str, weights: Sequence[float] | None
 ) -> tuple[float, ...]:
     """Refuse what cannot be meant; give the weight of each list, 1 where none were given."""
+    check_texts(method=method, normalise=normalise)
     if method not in METHODS:
         raise UsageError(f"unknown fusion {method!r}: it is one of {', '.join(METHODS)}")
     if normalise not in NORMALISATIONS:

@@ -10,8 +10,10 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache, lru_cache
 from itertools import accumulate, pairwise
+from numbers import Integral, Real
 from typing import Any, NamedTuple
 
+from likewise.arguments import check_kind, check_texts
 from likewise.errors import UsageError
 from likewise.text.arabic import light10
 from likewise.text.chunks import Chunks, cut
@@ -76,6 +78,7 @@ class Analysis:
     max_count: int = 0
 
     def __post_init__(self) -> None:
+        check_texts(language=self.language)
         # A stemmer can be named for a language that is not known.
         if known_language(self.language) or not self.stemmer:
             object.__setattr__(self, "language", read_language(self.language))
@@ -121,6 +124,11 @@ def languages() -> list[str]:
 def _check(analysis: Analysis) -> None:
     import Stemmer
 
+    check_texts(stemmer=analysis.stemmer, stop=analysis.stop)
+    counts = ("min_length", "max_length", "title_weight", "min_df", "min_count", "max_count")
+    for name in counts:
+        check_kind(getattr(analysis, name), Integral, f"{name} is a whole number")
+    check_kind(analysis.max_df, Real, "max_df is a number")
     if analysis.stemmer not in ("", "none", *Stemmer.algorithms()):
         raise UsageError(
             f"unknown stemmer {analysis.stemmer!r}: it is none or one of "

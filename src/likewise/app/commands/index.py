@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import argparse
 import sys
-from collections.abc import Callable
-from itertools import chain
+from collections.abc import Callable, Sequence
 from pathlib import Path
+from shlex import quote
 from typing import TYPE_CHECKING, Any
 
 from likewise.app.analysis import add_analysis, read_analysis, said_of_language
-from likewise.app.fields import FIELDS, add_types, field_line, say_fields
+from likewise.app.fields import FIELDS, add_types, field_line, say_fields, without
+from likewise.app.interrupts import saying_what_is_done
 from likewise.app.options import (
     Commands,
     add_json,
@@ -27,6 +28,7 @@ from likewise.show.text import counted
 
 if TYPE_CHECKING:
     from likewise.collection.adding import Added
+    from likewise.models.fitting import Config
 
 _INDEX_MANUAL = f"""\
 {SOURCES}
@@ -58,7 +60,9 @@ examples:
 
 _MERGE_MANUAL = """\
 Additions make segments, deletions leave gaps. Both are tidied up as a collection grows; merging
-by hand gives one segment without gaps: the smallest and fastest form.
+by hand gives one segment without gaps: the smallest and fastest form. Texts are not analysed again:
+what a collection was made without (positions, words of titles, exact forms) it does not get, and
+what only some of its segments have is dropped; both are said.
 
 example:
   likewise merge grants.lw --type "Filing Date=date-dmy"     another type for a field
@@ -132,27 +136,41 @@ def _index(options: argparse.Namespace) -> None:
     with Progress("index", quiet=options.quiet) as progress:
         added = build(
             options.to,
-            progress.follow(chain.from_iterable(reading.sources), measured=reading),
+            progress.follow(reading.documents(required=True), measured=reading),
             analysis=analysis,
             overwrite=options.overwrite,
             replace=options.replace,
             resources=resources(options),
             types=types,
         )
-    for config in configs:
-        if config is None or not added.n_docs:
-            continue
-        with Progress(f"fit {config.notation}", unit="steps", quiet=options.quiet) as progress:
-            fit_where_possible(
-                options.to,
-                config,
-                threads=options.threads,
-                progress=_advance(progress),
-            )
+    waiting = [config for config in configs if config is not None and added.n_docs]
+    with saying_what_is_done(lambda: _without_models(options.to, added.n_docs, waiting)):
+        while waiting:
+            what = f"fit {waiting[0].notation}"
+            with Progress(what, unit="steps", quiet=options.quiet) as progress:
+                fit_where_possible(
+                    options.to,
+                    waiting[0],
+                    threads=options.threads,
+                    progress=_advance(progress),
+                )
+            del waiting[0]
     if added.languages is not None and not options.quiet:
         for line in said_of_language(added.languages):
             print(line, file=sys.stderr)
     _report(options, options.to, added, reading)
+
+
+def _without_models(folder: Path, n_docs: int, waiting: Sequence[Config]) -> str:
+    """Say that documents are in and models are not, and how these are fitted."""
+    names = " and ".join(str(config) for config in waiting)
+    fits = " && ".join(
+        f"likewise fit {quote(str(folder))} --model {quote(str(config))}" for config in waiting
+    )
+    are = f"{counted(n_docs, 'document')} {'is' if n_docs == 1 else 'are'} in {folder}"
+    if not waiting:
+        return f"{are}, with all models"
+    return f"{are}, {names} {'is' if len(waiting) == 1 else 'are'} not fitted; go on with: {fits}"
 
 
 def _advance(progress: Progress) -> Callable[[object], None]:
@@ -173,7 +191,7 @@ def _add(options: argparse.Namespace) -> None:
         Progress("add", quiet=options.quiet) as progress,
     ):
         added = writer.add(
-            progress.follow(chain.from_iterable(reading.sources), measured=reading),
+            progress.follow(reading.documents(), measured=reading),
             replace=options.replace,
             resources=resources(options),
             types=types,
@@ -220,11 +238,19 @@ def _merge(options: argparse.Namespace) -> None:
             progress=lambda n_docs: progress.advance(n_docs, measured=measured),
             types=types,
         )
-    about = collection.info()["fields"]
+    about = collection.info()
     for name in types:
-        print(f"{name}: {field_line(about[name])}", file=sys.stderr)
+        print(f"{name}: {field_line(about['fields'][name])}", file=sys.stderr)
+    for one in without(about["not_stored"]):
+        print(f"without {one}", file=sys.stderr)
     if options.json:
-        print_json({"segments_before": segments, "segments": min(segments, 1)})
+        print_json(
+            {
+                "segments_before": segments,
+                "segments": min(segments, 1),
+                "not_stored": about["not_stored"],
+            }
+        )
     else:
         plural = "s" * (segments != 1)
         print(f"{options.collection}: {segments} segment{plural} became {min(segments, 1)}")

@@ -6,7 +6,7 @@ import argparse
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from likewise.app.fields import field_line
+from likewise.app.fields import field_line, without
 from likewise.app.options import (
     Commands,
     add_json,
@@ -79,6 +79,7 @@ def _info(options: argparse.Namespace) -> None:
         for one in info["derived"]
         if not one["known"]
     ]
+    rows += [("without", one) for one in without(info["not_stored"])]
     rows += [("held", one) for one in _held(info)]
     # Whoever deletes something in confidence has to know, after a merge as well.
     rows += [("keeps", f"{one}, deleted ones too") for one in info["keeps"]]

@@ -71,8 +71,9 @@ expanders of a query, by the terms of its first documents (--expand "rm3(docs=5,
                              to others by so much; weight of the query's words; of all new words
 share is the part of feedback in the expanded query. {shown}
 """
-_ALL_TERMS = "--explain shows the weightiest terms, --json all."
-_RUN_TERMS = "--json shows all terms."
+_JSON_TERMS = "by words as people read them, with the stems that are searched under terms"
+_ALL_TERMS = f"--explain shows the weightiest terms; --json all, {_JSON_TERMS}."
+_RUN_TERMS = f"--json shows all terms, {_JSON_TERMS}."
 
 _SMOOTHERS = """\
 smoothing of a ranking, by the documents that are like its first ones (--smooth "klsa(docs=10)"):
@@ -97,6 +98,7 @@ _FILTERS = r"""filters (--filter "year>=2005"; of several, all must hold):
                                     filed>2015 begins with 2016; what has no zone is UTC
   open=true                         true or false
   id=1999*  title~nile              the id and the title, unless a field has that name
+  language=fr                       the language that it was found to be in, by name or code
 A list meets a condition with any of its members. Fields are found whatever the case, where only one
 is so called: --filter "filing date>=2015". A value stored as a year or a month counts as its first
 day. \ before | * = < > ! ~ or a space takes it as it is: title=C\*. `likewise info` shows fields
@@ -280,7 +282,16 @@ def _run(options: argparse.Namespace) -> None:
             f"{qid}: {why}",
             file=sys.stderr,
         )
-    _print_run(options, run, {qid: one.to_json() for qid, one in expanded.items()})
+    words = _words_of(collection, expanded) if options.json else {}
+    _print_run(options, run, {qid: one.to_json(words) for qid, one in expanded.items()})
+
+
+def _words_of(collection: Collection, expanded: Mapping[str, Expanded]) -> dict[str, str]:
+    """Give the words that the terms of expanded queries stand for."""
+    from likewise.models.surface_forms import readable_terms
+
+    terms = (term for one in expanded.values() for term in (*one.asked, *one.added))
+    return readable_terms(collection.snapshot, terms)
 
 
 def _noted(results: Iterable[Result], expanded: dict[str, Expanded]) -> Iterator[Result]:

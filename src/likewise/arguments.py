@@ -2,10 +2,45 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterable, Mapping
-from numbers import Integral
+from numbers import Integral, Real
+from types import UnionType
+from typing import TypeVar
 
 from likewise.errors import UsageError, WrongType
+
+Kind = TypeVar("Kind")
+
+
+def check_kind(given: object, kind: type | UnionType, expected: str) -> None:
+    """Raise unless what was given is of a kind; `expected` says it, as in "qrels are Qrels"."""
+    if not isinstance(given, kind):
+        raise WrongType.of(given, expected)
+
+
+def check_path(path: object, what: str) -> None:
+    """Raise unless a path is given as Python has them."""
+    check_kind(path, str | os.PathLike, f"{what} is named by a text or a path")
+
+
+def several(given: object, kind: type[Kind], expected: str) -> list[Kind]:
+    """Give an iterable of values of one kind as a list; one alone or anything else is refused."""
+    if not isinstance(given, Iterable) or isinstance(given, kind | str | bytes):
+        raise WrongType.of(given, expected)
+    found = [*given]
+    for one in found:
+        check_kind(one, kind, expected)
+    return found
+
+
+def check_numbers(given: object, name: str) -> None:
+    """Raise unless what was given are numbers, one after the other."""
+    if isinstance(given, str | bytes) or not isinstance(given, Iterable):
+        raise WrongType.of(given, f"{name} are numbers, as in a list")
+    for one in given:
+        if not isinstance(one, Real):
+            raise WrongType.of(one, f"{name} are numbers")
 
 
 def check_texts(**given: object) -> None:

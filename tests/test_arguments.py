@@ -1,5 +1,8 @@
 """What is passed to calls in Python: errors of Python's kinds that say what was expected."""
 
+import inspect
+import io
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -106,3 +109,98 @@ def test_a_collection_is_closed_at_the_end_of_with(c):
         found["0"]
     assert isinstance(raised.value, LikewiseError)
     found.close()
+
+
+@pytest.mark.parametrize(
+    ("ask", "kind", "told"),
+    [
+        (lambda: lw.index(TEXTS), TypeError, r"where is .* stored\? .* index\(source, to='papers"),
+        (lambda: lw.index(to="x.lw"), TypeError, "nothing to index: name at least one source"),
+        (lambda: lw.index(5, to="x.lw"), TypeError, "received a single int; a source is a file"),
+        (lambda: lw.compare(5, 5), TypeError, r"runs are a list of Run, .*, not 5 \(int\)"),
+        (lambda: lw.compare(lw.Run("a"), 5), TypeError, r"as in compare\(\[run, other\], qrels\)"),
+        (lambda: lw.read_queries(5), TypeError, r"a file is named by a text or a path, not 5"),
+        (lambda: lw.write_run(lw.Run("a"), "a.run"), TypeError, r"open\('run.txt', 'w'\)"),
+        (lambda: lw.Qrels(5), TypeError, "judgements are a dict of query ids"),
+        (lambda: lw.Analysis(min_df="x"), TypeError, "min_df is a whole number, not 'x'"),
+        (lambda: lw.Resources("1G"), TypeError, "memory is a whole number, not '1G'"),
+    ],
+)
+def test_functions_say_what_they_expected(ask, kind, told):
+    with pytest.raises(kind, match=told) as caught:
+        ask()
+    assert isinstance(caught.value, LikewiseError)
+
+
+def test_adding_nothing_is_a_slip(c):
+    with pytest.raises(TypeError, match=r"nothing to add: name at least one source, as in add"):
+        c.add()
+    with pytest.raises(TypeError, match="words is a whole number, not 'x'"):
+        c.models.topics(words="x")
+
+
+WRONG = (None, 5, "", [], object(), b"x", -1, 1.5, {}, [None], [5])
+# Values of any kind are meant, or the error is Python's own for a sequence.
+LEFT_OUT = {"LikewiseError", "Document", "Query", "Result", "Explanation", "Filter", "Ranking"}
+LEFT_OUT |= {"QueryDocument", "Answer", "Run", "Sample", "Stage", "index", "count"}
+
+
+def calls_of(function, good):
+    """Every call with one wrong argument, the others as they should be, that Python lets pass."""
+    signature = inspect.signature(function)
+    by_place = [one for one in signature.parameters.values() if one.kind is not one.KEYWORD_ONLY]
+    for wrong in WRONG:
+        for i in range(max(len(good), min(len(by_place), 1))):
+            yield [*good[:i], wrong, *good[i + 1 :]], {}
+        for name, one in signature.parameters.items():
+            if one.kind is one.KEYWORD_ONLY and name != "progress":
+                yield [*good], {name: wrong}
+
+
+def test_nothing_that_is_passed_ends_in_an_error_of_ours_that_is_not_meant(
+    c, tmp_path, monkeypatch
+):
+    monkeypatch.chdir(tmp_path)
+    run, qrels = c.run(["wing", "heat"], k=2), lw.Qrels({"1": {"0": 1}, "2": {"1": 1}})
+    asked = {"1": "wing", "2": "heat"}
+    good = {
+        "compare": ([run], qrels),
+        "fuse_runs": ([run, run],),
+        "measure_risk": (run, run, qrels),
+        "fuse": ("bm25", "bm25"),
+        "build_neighbours": (np.eye(3, dtype=np.float32),),
+        "write_run": (run, io.StringIO()),
+        "write_qrels": (qrels, io.StringIO()),
+        "open_source": (TEXTS,),
+        "search": ("wing",),
+        "run": (["wing"],),
+        "like": (["0"],),
+        "risk": (asked, qrels),
+        "tune": (qrels,),
+        "decompose": ("0",),
+        "transform": (["0"],),
+        "perturb": ("wing",),
+    }
+    pipeline, answers = c.pipeline("bm25"), c.search("wing")
+    # Changes are made to a copy, which some of the calls empty.
+    changed = c.copy(tmp_path / "copy.lw")
+    owners = [lw, changed, changed.models, changed.terms, pipeline, answers]
+    raw = []
+    for owner in owners:
+        names = lw.__all__ if owner is lw else [name for name in dir(owner) if name[0] != "_"]
+        for name in names:
+            function = getattr(owner, name)
+            if name in LEFT_OUT or not callable(function) or name in ("close", "fit"):
+                continue
+            for arguments, options in calls_of(function, good.get(name, ())):
+                try:
+                    inspect.signature(function).bind(*arguments, **options)
+                except TypeError:
+                    continue
+                try:
+                    function(*arguments, **options)
+                except LikewiseError:
+                    pass
+                except Exception as error:
+                    raw.append((name, arguments, options, error))
+    assert raw == []
