@@ -166,3 +166,10 @@ def test_a_phrase_of_which_too_many_texts_would_be_read_says_so(tmp_path, monkey
     assert {one.doc_id for one in answers} == {"0", "1"}
     [note] = answers.told.notes
     assert 'may have "king of spain"' in note
+
+
+@pytest.mark.parametrize("query", ["U.S.A.", "USA", "u.s.a.", '"the U.S.A."', "+usa"])
+def test_acronyms_are_found_with_and_without_their_dots(tmp_path, query):
+    texts = ["Made in the USA today.", "Made in the U.S.A. today.", "Made in Spain, us and a few."]
+    c = lw.index(texts, to=tmp_path / "c.lw", model="none")
+    assert {one.doc_id for one in c.search(query, expand="none")} == {"0", "1"}

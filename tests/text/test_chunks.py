@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from likewise.text import chunks
-from likewise.text.chunks import cut
+from likewise.text.chunks import acronym, cut
 from likewise.text.table import Strings
 
 ASCII = st.text(st.characters(max_codepoint=127), max_size=200)
@@ -187,3 +187,32 @@ def test_tokens_of_heads_are_those_of_the_heads_alone(pieces):
     found = cut(data, heads=heads)
     assert found.heads.tolist() == [len(text) for text in tokens([h.encode() for h, _ in pieces])]
     assert cut(data).heads.tolist() == [0] * len(data)
+
+
+@given(st.text("aB.1 é", max_size=12))
+def test_an_acronym_is_what_the_pattern_finds(text):
+    data = np.frombuffer(text.encode(), np.uint8)
+    found = re.match(r"(?:[A-Za-z]\.){2,}(?![A-Za-z0-9é])", text)
+    assert acronym(data, 0, len(data)) == (len(found[0]) - 1 if found else 0)
+
+
+@pytest.mark.parametrize(
+    ("text", "chunks"),
+    [
+        ("the U.S.A. now", ["the", "usa", "now"]),
+        ("U.S.", ["us"]),
+        ("(n.a.c.a.)", ["naca"]),
+        ("I.B.M", ["i", "b", "m"]),
+        ("J.S.Bach", ["j", "s", "bach"]),
+        ("v.1.2.", ["v", "1", "2"]),
+        ("A. B. C.", ["a", "b", "c"]),
+    ],
+)
+def test_acronyms_lose_their_dots(text, chunks):
+    found = cut([text.encode()])
+    spelled = [one.decode() for one in found.distinct.all()]
+    assert [spelled[token] for token in found.tokens.tolist()] == chunks
+
+
+def test_no_sentence_ends_with_an_acronym():
+    assert len(cut([b"In the U.S. Steel is made. It is hot."]).sentences) == 2

@@ -88,3 +88,9 @@ def test_places_of_an_ascii_text(text):
     starts, stops = find_places(*Strings.of([text.encode()]))
     spans = [match.span() for match in re.finditer("[A-Za-z0-9]+", text)]
     assert [*zip(starts.tolist(), stops.tolist(), strict=True)] == spans
+
+
+def test_an_acronym_with_dots_is_one_token():
+    text = "In the U.S.A. and N.A.C.A., now."
+    found = [text[one.start : one.stop] for one in tokens_of(text, Analyzer(Analysis()))]
+    assert found == ["In", "the", "U.S.A", "and", "N.A.C.A", "now"]

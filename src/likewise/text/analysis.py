@@ -401,7 +401,8 @@ def _stop_set(analysis: Analysis) -> frozenset[str]:
     else:
         language = "english" if analysis.language in (AUTO, MIXED) else analysis.language
         entries = stop_words(language) if has_stop_words(language) else ()
-    # In the pieces that tokens come in: "don't" is don and t.
-    words = {word for entry in entries for word in split_words(entry)}
+    # In the pieces that tokens come in: "don't" is don and t, "s.v." is sv.
+    pieces = {piece for entry in entries for piece in (entry, entry.replace(".", ""))}
+    words = {word for piece in pieces for word in split_words(piece)}
     # Who leaves out accents leaves them out of für as well.
     return frozenset(words | {fold(word) for word in words} if analysis.fold else words)

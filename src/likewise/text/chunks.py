@@ -1,8 +1,9 @@
 """Texts cut into chunks and sentences, as bytes, without a Python object per token.
 
 A chunk is a run of ASCII letters and digits and of non-ASCII bytes, its ASCII letters in
-lower case. That is a token wherever the text is ASCII; the few chunks with other bytes are
-taken apart by Unicode's rules later, once for each distinct chunk (see `analysis`).
+lower case, or an acronym without its dots (U.S.A. is usa). That is a token wherever the text is
+ASCII; the few chunks with other bytes are taken apart by Unicode's rules later, once for each
+distinct chunk (see `analysis`).
 """
 
 from __future__ import annotations
@@ -201,6 +202,28 @@ def _sentence_end(
 
 
 @kernel
+def acronym(buffer: Bytes, i: Int, stop: Int) -> Int:
+    """Tell how long an acronym with dots that begins at i is, its last dot left out; 0: none does.
+
+    No letter or digit stands before i. Equals for an ASCII text one less than the length of what
+    `re.match(r"(?:[A-Za-z]\\.){2,}(?![A-Za-z0-9])", text[i:])` matches.
+    """
+    n, at = 0, i
+    while at + 1 < stop and _is_letter(buffer[at]) and buffer[at + 1] == _DOT:
+        n += 1
+        at += 2
+    if n < 2:
+        return 0
+    after = at < stop and (_is_letter(buffer[at]) or 48 <= buffer[at] <= 57 or buffer[at] >= 128)
+    return 0 if after else at - i - 1
+
+
+@kernel
+def _is_letter(c: Int) -> bool:
+    return bool(65 <= c <= 90 or 97 <= c <= 122)
+
+
+@kernel
 def _mark(buffer: Bytes, first: Int, i: Int, stop: Int, fold: Bytes) -> Int:
     """Tell how long a mark at i is that belongs to the word from `first` to i; 0: it does not.
 
@@ -237,7 +260,8 @@ def _cut(
 ) -> tuple[Ids, Ints, Ids, Bytes, Offsets, Offsets, Ints, Ints]:
     """Cut each `buffer[bounds[i]:bounds[i + 1]]`.
 
-    The chunks of an ASCII text equal `re.findall("[a-z0-9]+", text.lower())`, without marks.
+    The chunks of an ASCII text equal `re.findall("[a-z0-9]+", text.lower())`, without marks, where
+    it has no acronym with dots.
     """
     n_texts = len(bounds) - 1
     # Of a word with a mark there are two chunks.
@@ -294,7 +318,15 @@ def _cut(
             end = start
             if i < head_stop:
                 n_head = n_tokens + 1
-            if mark == 0:
+            dotted = acronym(buffer, i, stop) if mark == 0 else np.int64(0)
+            if dotted > 0:
+                for k in range(i, i + dotted, 2):
+                    c = fold[buffer[k]]
+                    arena[end] = c
+                    end += 1
+                    h = (h ^ np.uint64(c)) * HASH_PRIME
+                i += dotted
+            elif mark == 0:
                 while i < stop:
                     c = fold[buffer[i]]
                     if c == 0 or (c >= 128 and separator(buffer, i, stop)[0] > 0):
@@ -332,6 +364,9 @@ def _cut(
             # What ends a sentence is told by words without marks.
             if mark == 0:
                 last_stop, last_hash, last_length = np.int64(i), h, end - start
+                if dotted > 0:
+                    # After U.S. as after an initial no sentence ends.
+                    last_length = np.int64(1)
                 fresh = False
         if first < stop:
             sentences[n_sentences] = stop - first

@@ -12,8 +12,8 @@ from likewise.text.languages import known_language
 _ENGLISH = """
 a about above after again against all also am an and any are aren as at be because been before
 being below between both but by can cannot could couldn d did didn do does doesn doing don down
-during each etc few for from further had hadn has hasn have haven having he her here hers
-herself him himself his how however i if in into is isn it its itself just ll m may me might
+during each eg etc few for from further had hadn has hasn have haven having he her here hers
+herself him himself his how however i ie if in into is isn it its itself just ll m may me might
 more most must mustn my myself no nor not of off on once only or other ought our ours ourselves
 out over own re s same shall shan she should shouldn so some such t than that the their theirs
 them themselves then there therefore these they this those through thus to too under until up

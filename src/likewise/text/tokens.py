@@ -15,7 +15,7 @@ import numpy as np
 
 from likewise.compiled import Bytes, Ints, Offsets, kernel
 from likewise.text.analysis import Analyzer, encode
-from likewise.text.chunks import cut, separator
+from likewise.text.chunks import acronym, cut, separator
 from likewise.text.table import Strings
 
 _NOT_ASCII = 0x80
@@ -128,7 +128,7 @@ def _inside(char: str) -> bool:
 def find_places(buffer: Bytes, bounds: Offsets) -> tuple[Ints, Ints]:
     """Find where the chunks of texts begin and end, in the order of `cut`, as places in the buffer.
 
-    Of an ASCII text equals the spans of `re.finditer("[A-Za-z0-9]+", text)`.
+    Of an ASCII text without acronyms equals the spans of `re.finditer("[A-Za-z0-9]+", text)`.
     """
     starts = np.empty(len(buffer) // 2 + len(bounds), np.int64)
     stops = np.empty(len(starts), np.int64)
@@ -145,6 +145,13 @@ def find_places(buffer: Bytes, bounds: Offsets) -> tuple[Ints, Ints]:
                 size = size if letter else np.int64(skip)
             else:
                 letter = 48 <= c <= 57 or 65 <= c <= 90 or 97 <= c <= 122
+            if letter and not inside:
+                dotted = acronym(buffer, i, stop)
+                if dotted > 0:
+                    starts[n], stops[n] = i, i + dotted
+                    n += 1
+                    i += dotted
+                    continue
             if letter != inside:
                 if letter:
                     starts[n] = i
