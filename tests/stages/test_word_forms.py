@@ -55,6 +55,13 @@ def test_other_accents_weigh_no_more_than_the_word(french):
     assert terms_asked("donnees", snapshot) == {"donne": 1, "don": WEIGHT}
 
 
+def test_a_rare_spelling_does_not_outweigh_the_one_that_was_typed(tmp_path):
+    texts = ["La base de données", "Voici vos données", "Une base de donnees", "Le fleuve est long"]
+    c = lw.index(texts, to=tmp_path / "c.lw", model="none", analysis=lw.Analysis(language="fr"))
+    assert found(c, "données")[2:] == ["2"]
+    assert found(c, "donnees")[0] == "2"
+
+
 def test_a_long_text_is_taken_as_it_is(french):
     text = "donnees " * 30
     assert terms_asked(text, french.snapshot) == {"donne": 30}

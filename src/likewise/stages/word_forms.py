@@ -85,5 +85,7 @@ class _Accented:
         return {term: WEIGHT * min(rarity / self._rarity(n), 1.0) for term, n in found.items()}
 
     def _rarity(self, doc_freq: int) -> float:
+        """Weigh a term by its documents as BM25 does, by which nearly all is ranked."""
         n_docs = self._snapshot.n_docs
-        return math.log1p(n_docs / max(min(doc_freq, n_docs), 1))
+        doc_freq = min(doc_freq, n_docs)
+        return math.log1p((n_docs - doc_freq + 0.5) / (doc_freq + 0.5))
