@@ -153,6 +153,7 @@ def _statistics(info):
     """All but what depends on how the same documents are laid out in files."""
     laid_out = ("folder", "format", "generation", "bytes", "bytes_by_kind", "segments", "deleted")
     laid_out += (
+        "not_stored",
         "terms",
         "defaults",
         "keeps",

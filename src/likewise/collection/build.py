@@ -17,11 +17,12 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import ExitStack
 from dataclasses import dataclass
+from numbers import Integral
 from typing import NamedTuple, Protocol, TypeVar
 
 import numpy as np
 
-from likewise.arguments import check_counts
+from likewise.arguments import check_counts, check_kind
 from likewise.collection.cards import CardsWriter
 from likewise.collection.documents import DocumentsWriter, Frame, compress
 from likewise.collection.fields import FieldsWriter
@@ -61,7 +62,8 @@ class Resources:
     threads: int = 0
 
     def __post_init__(self) -> None:
-        check_counts(memory=self.memory, threads=self.threads)
+        check_kind(self.memory, Integral, "memory is a whole number")
+        check_counts(threads=self.threads)
         if self.memory < LEAST_MEMORY:
             raise UsageError(
                 f"a build needs {LEAST_MEMORY >> 20} MB of memory at least, not "
