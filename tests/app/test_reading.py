@@ -121,7 +121,7 @@ def test_documents_in_hand_may_be_of_any_format(call, tmp_path):
     code, out, _ = call("run", "c.lw", "--like", "two.xlsx", "--method", "bm25", "-k", "1")
     assert [line.split()[:3:2] for line in out.splitlines()] == [["7", "2"], ["8", "1"]]
     (tmp_path / "empty.json").write_text("[]")
-    assert "empty.json: it holds no document" in call(*ask, "empty.json")[2]
+    assert "empty.json is empty: it holds no document" in call(*ask, "empty.json")[2]
 
 
 def test_empty_files_are_said_and_nothing_else_is_a_failure(call, tmp_path):

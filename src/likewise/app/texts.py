@@ -45,7 +45,7 @@ def read_document(file: str) -> str:
         reason = f"neither text in a known encoding nor one of {' '.join(EXTENSIONS)}"
         raise SourceError("standard input" if file == "-" else file, reason) from None
     if document is None:
-        raise SourceError(file, "it holds no document")
+        raise UsageError(f"{file} is empty: it holds no document to ask with")
     if next(documents, None) is not None:
         raise UsageError(f"{file} holds several documents; `likewise run --like` asks with each")
     return content(document)
