@@ -21,12 +21,14 @@ from likewise.neighbours.metrics import METRICS, embed
 
 K = 10
 SPACES = ("roots", "theta", "products", "alpha=.01", "alpha=.05", "alpha=1")
-NONE = float("nan")  # lists are for distributions, and take no θ that is not searched as √θ
+# Lists are for distributions, and take no θ that is not searched as √θ. Of inner products an answer
+# within twice the distance may be any: recall went from .33 to .99 with the seed of the topics.
+NONE = float("nan")
 FLOORS = {
     #                   √θ    θ     ⟨θ,θ⟩ α=.01 α=.05 α=1
     "scan":            (1.00, 1.00, 1.00, 1.00, 1.00, 1.00),
     "tree":            (1.00, 1.00, 1.00, 1.00, 1.00, 1.00),
-    "tree(epsilon=1)": (0.94, 0.92, 0.95, 0.93, 0.97, 0.98),
+    "tree(epsilon=1)": (0.94, 0.92, NONE, 0.93, 0.97, 0.98),
     "tree(leaves=30)": (0.82, 0.88, 0.42, 0.95, 0.60, 0.18),
     "lsh":             (0.95, 0.94, 0.93, 0.95, 0.91, 0.89),
     "codes":           (0.89, 0.93, 0.75, 0.95, 0.70, 0.45),
