@@ -6,7 +6,7 @@ import os
 from collections.abc import Iterable, Mapping
 from numbers import Integral, Real
 from types import UnionType
-from typing import TypeVar
+from typing import Any, TypeVar
 
 from likewise.errors import UsageError, WrongType
 
@@ -28,19 +28,29 @@ def several(given: object, kind: type[Kind], expected: str) -> list[Kind]:
     """Give an iterable of values of one kind as a list; one alone or anything else is refused."""
     if not isinstance(given, Iterable) or isinstance(given, kind | str | bytes):
         raise WrongType.of(given, expected)
-    found = [*given]
+    found = _items(given, expected)
     for one in found:
         check_kind(one, kind, expected)
     return found
 
 
-def check_numbers(given: object, name: str) -> None:
-    """Raise unless what was given are numbers, one after the other."""
+def numbers(given: object, name: str) -> list[Any]:
+    """Give numbers, one after the other, as a list; anything else is refused."""
     if isinstance(given, str | bytes) or not isinstance(given, Iterable):
         raise WrongType.of(given, f"{name} are numbers, as in a list")
-    for one in given:
+    found = _items(given, f"{name} are numbers, as in a list")
+    for one in found:
         if not isinstance(one, Real):
             raise WrongType.of(one, f"{name} are numbers")
+    return found
+
+
+def _items(given: Iterable[Any], expected: str) -> list[Any]:
+    """Give the items of an iterable; an array of no dimension has none."""
+    try:
+        return [*given]
+    except TypeError:
+        raise WrongType.of(given, expected) from None
 
 
 def check_texts(**given: object) -> None:
@@ -66,7 +76,7 @@ def listed(given: object, *, what: str) -> list[str]:
         return [given]
     if not isinstance(given, Iterable) or isinstance(given, Mapping | bytes):
         raise WrongType.of(given, f"{what} is a text, or a list of texts")
-    found = [*given]
+    found = _items(given, f"{what} is a text, or a list of texts")
     for one in found:
         if not isinstance(one, str):
             raise WrongType.of(one, f"{what} is a text")

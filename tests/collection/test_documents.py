@@ -150,13 +150,14 @@ def test_no_documents(tmp_path):
 
 def test_several_threads_and_more_blocks_than_are_cached(tmp_path, monkeypatch):
     monkeypatch.setattr(module, "_BLOCK_BYTES", 1)
-    monkeypatch.setattr(module, "_CACHED_BLOCKS", 4)
+    monkeypatch.setattr(module, "_CACHED_BYTES", 300)
     documents = [Document(str(i), text=f"text {i}") for i in range(200)]
     found = stored(tmp_path, documents)
     with ThreadPoolExecutor(4) as pool:
         order = [i * 37 % 200 for i in range(1000)]
         assert list(pool.map(found.__getitem__, order)) == [documents[i] for i in order]
-    assert len(found._cache) <= 4
+    assert found._cached_bytes == sum(map(len, found._cache.values())) <= 300
+    assert 1 < len(found._cache) < 10
 
 
 def test_every_flipped_bit_is_found_or_harmless(tmp_path):

@@ -140,3 +140,10 @@ def test_endless_nesting_is_refused():
 def test_lone_surrogates_are_refused(record):
     with pytest.raises(SourceError, match=r"surrogate"):
         clean(record, "p")
+
+
+def test_lists_are_not_shared_with_the_record():
+    record = {"f": ["a"]}
+    found = clean(record, "p")
+    record["f"].append("b")
+    assert found == {"f": ["a"]}

@@ -30,7 +30,7 @@ from likewise.forking import Lock
 from likewise.records import Document
 
 _BLOCK_BYTES = 1 << 14
-_CACHED_BLOCKS = 256
+_CACHED_BYTES = 1 << 22
 _MOST_OPEN = 8
 _DEEPEST = 100
 _NEWLINE = ord("\n")
@@ -150,6 +150,7 @@ class Documents:
         self._path = path
         self._firsts, self._offsets = blocks.astype(np.int64).T
         self._cache: OrderedDict[int, bytes] = OrderedDict()
+        self._cached_bytes = 0
         self._lock = Lock()
         weakref.finalize(self, _DESCRIPTORS.forget, path)
 
@@ -183,9 +184,12 @@ class Documents:
                 return self._cache[block]
         data = self._read(block)
         with self._lock:
-            self._cache[block] = data
-            while len(self._cache) > _CACHED_BLOCKS:
-                self._cache.popitem(last=False)
+            if block not in self._cache:
+                self._cache[block] = data
+                self._cached_bytes += len(data)
+            # A document may be larger than all that is kept: it is kept alone.
+            while self._cached_bytes > _CACHED_BYTES and len(self._cache) > 1:
+                self._cached_bytes -= len(self._cache.popitem(last=False)[1])
         return data
 
     def _read(self, block: int) -> bytes:

@@ -28,7 +28,7 @@ Progress = Callable[[int], None]
 _log = logging.getLogger("likewise.collection")
 _WIDTH = 8
 # Frames of documents that are copied together.
-_BLOCKS_AT_ONCE = 16
+_BLOCKS_AT_ONCE = 4
 # What is addressed by four bytes, and grows by a merge.
 _LIMITED = (
     *(f"{field}records" for field in (MAIN, *FIELDS)),

@@ -99,13 +99,13 @@ def _find_accented(arena: Bytes, offsets: Offsets, key: Bytes) -> Ints:
 
     Equals those that are not ASCII, whose ASCII letters before the first other one begin the key,
     whose ASCII letters after the last one end it, and that are from 1 byte shorter than the key to
-    twice as long.
+    three times as long.
     """
     out = np.empty(len(offsets) - 1, np.int64)
     n, size = 0, len(key)
     for i in range(len(offsets) - 1):
         first, stop = np.int64(offsets[i]), np.int64(offsets[i + 1])
-        if not size - 1 <= stop - first <= 2 * size:
+        if not size - 1 <= stop - first <= 3 * size:
             continue
         at = first
         while at < stop and at - first < size and arena[at] == key[at - first]:

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 from itertools import chain
 from typing import TYPE_CHECKING
 
-from likewise.arguments import check_counts, check_kind, check_numbers
+from likewise.arguments import check_counts, check_kind, numbers
 from likewise.errors import UsageError, WrongType
 from likewise.evaluate.risk import DEPTHS, MEASURES, SHARES, Curve, Point, Ruler, check_shares
 from likewise.evaluate.risk_table import RiskTable, compare_risk
@@ -125,13 +125,13 @@ def check_reach(depths: Sequence[int] | None, k: int) -> tuple[int, ...]:
     check_counts(least=1, k=k)
     if depths is None:
         return tuple(depth for depth in DEPTHS if depth <= k) or (k,)
-    check_numbers(depths, "depths")
-    if any(depth > k for depth in depths):
+    given = numbers(depths, "depths")
+    if any(depth > k for depth in given):
         raise UsageError(
-            f"R-Loss at {max(depths)} needs rankings as long, and they have {k} documents: "
+            f"R-Loss at {max(given)} needs rankings as long, and they have {k} documents: "
             "give a larger k, or smaller depths"
         )
-    return tuple(depths)
+    return tuple(given)
 
 
 def _ways(

@@ -42,6 +42,8 @@ def answer_typed(pipeline: Pipeline, text: str, *, explain: bool = False) -> Ans
         notes += map(_loose_note, mask_of(snapshot, _filter_of(pipeline), typed.match).loose)
     spelling = check_spelling(typed, snapshot)
     suggestion = spelling.corrected(text, snapshot)
+    if suggestion == text:
+        suggestion = ""
     applied = False
     if suggestion and not len(answers):
         other, _ = read_typed(Query("1", suggestion), snapshot)

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from likewise.arguments import check_numbers
+from likewise.arguments import numbers
 from likewise.errors import UsageError
 from likewise.evaluate.measures import evaluate, parse_measures
 from likewise.evaluate.significance import (
@@ -252,8 +252,7 @@ class Ruler:
 
 def check_depths(depths: Sequence[int]) -> tuple[int, ...]:
     """Refuse depths that are none; give each once, in the order given."""
-    check_numbers(depths, "depths")
-    given = tuple(dict.fromkeys(depths))
+    given = tuple(dict.fromkeys(numbers(depths, "depths")))
     if not given or any(depth < 1 for depth in given):
         shown = ", ".join(map(str, given)) or "none"
         raise UsageError(f"R-Loss needs depths of at least 1, such as 1000,100, not {shown}")
@@ -262,8 +261,7 @@ def check_depths(depths: Sequence[int]) -> tuple[int, ...]:
 
 def check_shares(shares: Iterable[float]) -> tuple[float, ...]:
     """Refuse shares that are none; give each once, the smallest first."""
-    check_numbers(shares, "shares")
-    given = [*shares]
+    given = numbers(shares, "shares")
     # Written so that NaN fails too.
     if not given or not all(0 <= share <= 1 for share in given):
         shown = ", ".join(f"{share:g}" for share in given) or "none"

@@ -76,7 +76,7 @@ def clean(record: Mapping[Any, Any], place: str) -> dict[str, Any]:
     fields = {}
     for key, value in flatten(record, place).items():
         try:
-            stored = value if _is_stored(value) else _stored(value)
+            stored = _stored(value)
         except (TypeError, ValueError, RecursionError) as error:
             raise SourceError(place, f"field {key!r} cannot be stored: {error}") from None
         if stored is not None:
@@ -138,15 +138,13 @@ def _strings(values: Iterable[Any]) -> Iterable[str]:
             yield from (item for item in value if isinstance(item, str))
 
 
-def _is_stored(value: Any) -> bool:
-    """Whether a value is stored as it is, as most are: text, a number, a list of texts."""
-    kind = type(value)
-    if kind is list:
-        return all(type(item) is str for item in value)
-    return kind is str or kind is bool or (kind is int and value in _INT_RANGE)
-
-
 def _stored(value: Any) -> Any:
+    # Most values are stored as they are.
+    kind = type(value)
+    if kind is str or kind is bool or (kind is int and value in _INT_RANGE):
+        return value
+    if kind is list and all(type(item) is str for item in value):
+        return [*value]
     if isinstance(value, np.ndarray):
         value = list(value) if value.dtype.kind == "M" else value.tolist()
     if not isinstance(value, list | tuple | set | frozenset):

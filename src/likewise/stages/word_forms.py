@@ -45,7 +45,7 @@ def _with_accents(
     found = dict(counts)
     for word in words:
         for term, weight in accented_terms(word, snapshot).items():
-            found.setdefault(term, weight)
+            found[term] = max(found.get(term, 0.0), weight)
     return found
 
 

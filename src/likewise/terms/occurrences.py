@@ -21,7 +21,7 @@ from likewise.terms.nodes import DOCUMENT, SENTENCE, TERMS, Heard, Nodes
 from likewise.text.analysis import encode
 
 # Blocks of documents hold 16 KB.
-_BLOCKS_AT_ONCE = 64
+_BLOCKS_AT_ONCE = 32
 _DOCS_AT_ONCE = 512
 _RECORDS_AT_ONCE = 4096
 

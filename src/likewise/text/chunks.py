@@ -85,6 +85,8 @@ _KEEP = np.where(_FOLD > 0, np.arange(256), 0).astype(np.uint8)
 _HALF = np.uint64(32)
 _SPACE, _DOT, _NEWLINE, _PLUS, _HASH = 32, ord("."), ord("\n"), ord("+"), ord("#")
 # The longest word that a mark belongs to.
+# An acronym has no more letters.
+_MOST_LETTERS = 16
 _MARKED = 16
 
 
@@ -206,13 +208,17 @@ def acronym(buffer: Bytes, i: Int, stop: Int) -> Int:
     """Tell how long an acronym with dots that begins at i is, its last dot left out; 0: none does.
 
     No letter or digit stands before i. Equals for an ASCII text one less than the length of what
-    `re.match(r"(?:[A-Za-z]\\.){2,}(?![A-Za-z0-9])", text[i:])` matches.
+    `re.match(r"(?:[A-Za-z]\\.){2,16}(?![A-Za-z0-9])", text[i:])` matches at its longest, or 0 where
+    there are more such letters.
     """
     n, at = 0, i
-    while at + 1 < stop and _is_letter(buffer[at]) and buffer[at + 1] == _DOT:
+    # No further: a text of nothing else would be looked through from each letter on.
+    while (
+        n <= _MOST_LETTERS and at + 1 < stop and _is_letter(buffer[at]) and buffer[at + 1] == _DOT
+    ):
         n += 1
         at += 2
-    if n < 2:
+    if n < 2 or n > _MOST_LETTERS:
         return 0
     after = at < stop and (_is_letter(buffer[at]) or 48 <= buffer[at] <= 57 or buffer[at] >= 128)
     return 0 if after else at - i - 1
