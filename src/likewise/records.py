@@ -271,6 +271,18 @@ class Ranking(NamedTuple):
         """Keep the k best."""
         return self if len(self.docs) <= k else Ranking(self.docs[:k], self.scores[:k])
 
+    def decline(self, n: int = 10) -> float:
+        """Give from 0 to 1 how far scores fall from the first to the nth: flat ones tell little.
+
+        Scores below zero count from the lowest; documents that are not there count as nothing.
+        """
+        if not len(self.docs):
+            return 0.0
+        floor = min(float(self.scores.min()), 0.0)
+        top = float(self.scores[0]) - floor
+        last = float(self.scores[n - 1]) - floor if len(self.scores) >= n else 0.0
+        return 1 - last / top if top > 0 else 0.0
+
 
 EMPTY = Ranking(np.empty(0, np.int64), np.empty(0, np.float64))
 

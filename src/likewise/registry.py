@@ -46,6 +46,7 @@ SMOOTHINGS = {"klsa": "likewise.like.smooth:Smoothing"}
 # What goes by how words are spelled and where they stand.
 PLACES = {
     "exact": "likewise.retrieve.exact:ExactWords",
+    "keep": "likewise.retrieve.keep:Keep",
     "proximity": "likewise.retrieve.proximity:Proximity",
 }
 

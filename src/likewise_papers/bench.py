@@ -57,7 +57,7 @@ def search(
 def as_run(ready: Ready, results: Sequence[Result], name: str) -> Run:
     """Turn what a pipeline gave into a run."""
     run = Run(name)
-    for query, ranking, _ in results:
+    for query, ranking, *_ in results:
         ids = ready.snapshot.doc_ids(ranking.docs)
         run.add(query.qid, zip(ids, ranking.scores.tolist(), strict=True))
     return run

@@ -483,7 +483,7 @@ def test_the_demo_builds_searches_and_measures(here, capsys):
     assert main(["demo", "--to", "demo.lw", "--quiet"]) == 0
     out = capsys.readouterr().out
     assert "scipy.signal.butter" in out
-    assert re.search(r"^robust: .*\n\+ ", out, re.MULTILINE)
+    assert re.search(r"^robust\(adapt=10\.0\): .*\n\+ ", out, re.MULTILINE)
     assert "words of its own" in out
     assert re.search(r"^bm25 +0\.4", out, re.MULTILINE)
     assert main(["demo", "--to", "demo.lw", "--quiet"]) == 0

@@ -233,7 +233,7 @@ def test_likeness_is_a_method_of_search_and_a_stage(fields, capsys):
     assert code == 0
     assert json.loads(out)["answers"][0]["fields"]["subject"] == "wing"
     both = lw.fuse("hybrid", "bm25", method="rrf", depth=20)
-    [(_, ranking, _)] = fields.pipeline(both)("aileron flutter")
+    [(_, ranking, *_)] = fields.pipeline(both)("aileron flutter")
     assert len(ranking.docs)
 
 

@@ -106,7 +106,7 @@ def check_formula(dense, collection, config, spectrum, models, hows, query):
     error = rounding(rows)
     query = " ".join(query)
     for model, how in itertools.product(models, hows):
-        [[_, ranking, _]] = Pipeline(collection, model)(query)
+        [[_, ranking, *_]] = Pipeline(collection, model)(query)
         if not len(ranking.docs):
             continue
         expected, spread, weights = dense.smoothed(ranking, u, how)
@@ -199,7 +199,7 @@ def test_a_share_of_nothing_leaves_the_order(kinds, queries, model, scale):
 
 def test_a_share_of_one_goes_by_likeness_alone(kinds, queries):
     _, stage = smoothing(kinds, BM25(), Smoothing(docs=1, share=1), config=KLSA(axes=20))
-    [[_, ranking, scorer]] = stage(queries[0])
+    [[_, ranking, scorer, _]] = stage(queries[0])
     own = scorer.ranking.docs[0]
     rows = scorer.rows.rows(np.arange(600)).astype(np.float64)
     like = rows @ rows[own]
@@ -211,7 +211,7 @@ def test_a_share_of_one_goes_by_likeness_alone(kinds, queries):
 def test_a_query_without_answers_stays_without(kinds, model):
     _, stage = smoothing(kinds, model, Smoothing(), config=KLSA(axes=5))
     for text in ("unheard", ""):
-        [[_, ranking, scorer]] = stage(text)
+        [[_, ranking, scorer, _]] = stage(text)
         assert len(ranking.docs) == len(ranking.scores) == 0
         assert scorer is None
 
@@ -225,7 +225,7 @@ def test_a_ranking_of_one_document_brings_those_that_are_like_it(make, by, scale
     few = Where(Filter.read("place<4"))
     space = fit_space(collection, KLSA(axes=6, kernel="inner"), threads=1)
     for model in (BM25(), QueryLikelihood(5)):
-        [[_, ranked, _]] = Pipeline(collection, few >> model)("b")
+        [[_, ranked, *_]] = Pipeline(collection, few >> model)("b")
         assert ranked.docs.tolist() == [0]
         assert (ranked.scores[0] < 0) == (model != BM25())
         rows = StoredVectors(collection, space, exact=True)
@@ -244,12 +244,12 @@ def test_what_neither_part_knows_is_no_answer(make):
     collection = make(texts)
     how = Smoothing(share=0.4)
     _, stage = smoothing(collection, BM25(), how, config=KLSA(axes=1, kernel="inner"))
-    [[_, alone, scorer]] = stage("z")
+    [[_, alone, scorer, _]] = stage("z")
     assert not scorer.rows.rows(np.array([3, 4, 5])).any()
     assert scorer.score(np.array([3, 4])).tolist() == [-np.inf, -np.inf]
     assert alone.docs.tolist() == [5]
     assert alone.scores.tolist() == pytest.approx([0.6])
-    [[_, several, _]] = stage("a")
+    [[_, several, *_]] = stage("a")
     assert sorted(several.docs.tolist()) == [0, 1, 2]
 
 
@@ -265,22 +265,22 @@ def test_what_is_not_allowed_neither_answers_nor_counts(kinds, queries):
             assert np.array_equal(one.ranking.docs, other.ranking.docs)
             assert np.array_equal(one.ranking.scores, other.ranking.scores)
     nothing = Where(Filter.read("third=neither"))
-    [[_, ranking, _]] = Pipeline(kinds, BM25() >> nothing >> last)(queries[0])
+    [[_, ranking, *_]] = Pipeline(kinds, BM25() >> nothing >> last)(queries[0])
     assert len(ranking.docs) == 0
 
 
 def test_deleted_documents_of_an_older_ranking_do_not_count(make):
     collection = make([list("aab"), list("ab"), list("b"), list("c")])
-    [[_, ranking, _]] = Pipeline(collection, BM25())("a")
+    [[_, ranking, *_]] = Pipeline(collection, BM25())("a")
     with Writer(collection.folder) as writer:
         writer.delete(["d0"])
     now = open_snapshot(collection.folder)
     rows = StoredVectors(now, fit_space(now, KLSA(axes=4), threads=1))
     smooth = Pipeline(now, SmoothWith(rows))
-    [[_, found, _]] = smooth(Result(Query("1", "a"), ranking))
+    [[_, found, *_]] = smooth(Result(Query("1", "a"), ranking))
     assert 0 not in found.docs
     kept = Ranking(ranking.docs[ranking.docs != 0], ranking.scores[ranking.docs != 0])
-    [[_, without, _]] = smooth(Result(Query("1", "a"), kept))
+    [[_, without, *_]] = smooth(Result(Query("1", "a"), kept))
     assert np.array_equal(found.docs, without.docs)
     assert np.array_equal(found.scores, without.scores)
 
@@ -331,7 +331,7 @@ def test_what_was_smoothed_can_be_smoothed_again(kinds, queries):
     once = Pipeline(kinds, once.stage >> Cut(40))
     twice = Pipeline(kinds, once.stage >> other.stage.steps[-1], k=60)
     [result] = twice(queries[1])
-    [[_, first, _]] = once(queries[1])
+    [[_, first, *_]] = once(queries[1])
     ranking = result.ranking
     assert np.array_equal(result.scorer.ranking.docs, first.docs)
     new = np.setdiff1d(ranking.docs, first.docs)
@@ -347,7 +347,7 @@ def test_documents_of_the_same_words_have_the_same_score(make, draw):
     texts = draw(30)
     collection = make([*texts, *texts[:10]])
     _, stage = smoothing(collection, BM25(), Smoothing(), config=KLSA(axes=10), exact=False)
-    [[_, ranking, _]] = stage(" ".join(texts[3][:4]))
+    [[_, ranking, *_]] = stage(" ".join(texts[3][:4]))
     scores = dict(zip(ranking.docs.tolist(), ranking.scores.tolist(), strict=True))
     for i in range(10):
         assert scores[i] == scores[30 + i]
@@ -363,7 +363,7 @@ def test_documents_added_later_take_part(make, draw):
         writer.add([Document(f"n{i}", "", " ".join(t)) for i, t in enumerate(texts[40:])])
     now = open_snapshot(collection.folder)
     rows = StoredVectors(now, space)
-    [[_, ranking, _]] = Pipeline(now, BM25() >> SmoothWith(rows))(" ".join(texts[45]))
+    [[_, ranking, *_]] = Pipeline(now, BM25() >> SmoothWith(rows))(" ".join(texts[45]))
     assert ranking.docs[0] == 45
     assert len(ranking.docs) == 60
 

@@ -81,7 +81,7 @@ def test_filters_and_unknown_words(themes):
 
 def test_a_stage_composes(themes):
     both = lw.fuse("near(model=lda) >> cut(20)", "bm25", method="rrf") >> Cut(3)
-    [(_, ranking, _)] = themes.pipeline(both)("wing flutter")
+    [(_, ranking, *_)] = themes.pipeline(both)("wing flutter")
     assert len(ranking.docs) == 3
     assert repr(themes.pipeline("near(model=lda)", k=20)) == "near(model=lda)"
 

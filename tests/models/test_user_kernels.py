@@ -77,10 +77,10 @@ def test_features_give_the_rows_of_their_matrix(make, draw, dense, features, axe
         assert np.array_equal(rows[8], rows[9])
         how = Smoothing(docs=5, by="score", scale="raw", candidates=0)
         stored = StoredVectors(collection, space, exact=True)
-        [[_, ranking, _]] = Pipeline(collection, BM25())("w3 w5")
+        [[_, ranking, *_]] = Pipeline(collection, BM25())("w3 w5")
         expected, *_ = dense.smoothed(ranking, u, how)
         stage = BM25() >> SmoothWith(stored, how)
-        [[_, found, _]] = Pipeline(collection, stage)("w3 w5")
+        [[_, found, *_]] = Pipeline(collection, stage)("w3 w5")
         off = 1e-4 if field else 0.05
         np.testing.assert_allclose(
             found.scores, expected[found.docs], atol=off * np.abs(expected).max()
@@ -249,8 +249,8 @@ def test_given_rows_outlive_merges_and_later_documents_have_them_from_a_field(
     first = Pipeline(now, BM25())
     how = Smoothing(docs=1, share=0.4, scale="raw", by="score")
     stage = first >> SmoothWith(rows, how)
-    [[_, ranked, _]] = first("n55 n5")
-    [[_, found, _]] = stage("n55 n5")
+    [[_, ranked, *_]] = first("n55 n5")
+    [[_, found, *_]] = stage("n55 n5")
     doc = now.find_doc("n5")
     assert ranked.docs[0] in (now.find_doc("d5"), doc)
     assert doc in found.docs

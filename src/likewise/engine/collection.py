@@ -188,8 +188,9 @@ class Collection:
     ) -> Pipeline:
         """Give what `search` and `run` do as a pipeline, which takes further stages by `>>`.
 
-        Where nothing is named it is `bm25 >> robust >> bm25 >> klsa >> proximity`, without `klsa`
-        where the collection has no kernel model, and without the last where it has no positions;
+        Where nothing is named it is `bm25 >> proximity >> robust(adapt=10) >> bm25 >>
+        klsa(adapt=0.5) >> proximity >> keep`, without `klsa` where the collection has no kernel
+        model, and without `proximity` where it has no positions;
         else what is named, and `bm25` if that is no method. With an expander it is the method, the
         expander, and the method again; smoothing comes last.
         """

@@ -96,7 +96,7 @@ class Expander(Stage):
             search = WordSearch(retriever, mask.segments if mask.bars else None, context.threads)
             mine = [batch[i] for i in places]
             for i, query in zip(places, expand_queries(self, mine, search), strict=True):
-                found[i] = batch[i]._replace(query=query)
+                found[i] = batch[i]._replace(query=query, first=batch[i].ranking)
         return found
 
     def depth(self, k: int, *, log: bool) -> int:

@@ -23,11 +23,15 @@ from likewise.expand.expansion import (
 from likewise.expand.feedback import NO_ANSWER, RankedRM
 from likewise.expand.qp import Limits, solve
 from likewise.expand.similarity import SIMILARITIES, Context
+from likewise.records import Ranking
 
 # So many queries are searched for together: the documents of all are held until they are done.
 _TOGETHER = 64
 # So many of a query's terms, the weightiest, are aspects that are to be covered.
 _MOST_ASPECTS = 8
+# So many documents of the first ranking tell how flat its scores are.
+FIRST = 20
+FLAT = "the scores of the first documents are all the same: nothing tells which to learn from"
 # A term of less than this part of the weightiest only costs time.
 _LEAST = 0.01
 
@@ -41,6 +45,10 @@ class Robust(Expander):
     `qp.Limits`). Σ tells which words stand and fall together in the first `context`
     documents (0: `docs`; see `similarity`): `loo` and `tat` are perturbation kernels. Where no
     choice meets the limits the query is left alone.
+
+    With `adapt` the share is smaller where the scores of the first ranking are flat, as these say
+    little of which documents to learn from: it is `share · min(1, adapt · d)`, d how far scores
+    fall from the first to the tenth. 0: it is the same for all queries.
     """
 
     similarity: str = "loo"
@@ -54,6 +62,7 @@ class Robust(Expander):
     balance: float = 1.0
     keep: float = 0.0
     budget: float = 0.0
+    adapt: float = 0.0
     notation: ClassVar[str] = "robust"
 
     def __post_init__(self) -> None:
@@ -73,7 +82,7 @@ class Robust(Expander):
             # Beyond these the solver's tolerances decide, not the programme.
             if not 1e-6 <= getattr(self, name) <= 1e6:
                 raise UsageError(f"robust needs {name} from 1e-6 to 1e6, not {getattr(self, name)}")
-        for name in ("coverage", "budget"):
+        for name in ("coverage", "budget", "adapt"):
             if not 0 <= getattr(self, name) < np.inf:
                 raise UsageError(f"robust needs {name} from 0 up, not {getattr(self, name)}")
         for name in ("balance", "keep"):
@@ -83,7 +92,8 @@ class Robust(Expander):
     @property
     def feedback_docs(self) -> int:
         """How many documents of the first ranking it needs."""
-        return 0 if SIMILARITIES[self.similarity].searches else self._deepest
+        reads = 0 if SIMILARITIES[self.similarity].searches else self._deepest
+        return max(reads, FIRST) if self.adapt else reads
 
     @property
     def by_graph(self) -> bool:
@@ -109,15 +119,21 @@ class Robust(Expander):
         look = SIMILARITIES[self.similarity].contexts
         pieces = (batch[i : i + _TOGETHER] for i in range(0, len(batch), _TOGETHER))
         return [
-            self._expand(context)
+            self._expand(context, self._share(feedback.ranking))
             for piece in pieces
-            for context in look(piece, search, self._deepest)
+            for feedback, context in zip(piece, look(piece, search, self._deepest), strict=True)
         ]
 
-    def _expand(self, context: Context) -> ExpansionResult:
+    def _share(self, first: Ranking) -> float:
+        """Give the share of the expansion for a query, by its first ranking."""
+        return self.share * min(1.0, self.adapt * first.decline()) if self.adapt else self.share
+
+    def _expand(self, context: Context, share: float) -> ExpansionResult:
         pool = context.pool
         if len(pool.docs) == 0:
             return ExpansionResult({}, NO_ANSWER)
+        if share == 0:
+            return ExpansionResult({}, FLAT)
         columns, gains = self.candidates(context)
         asked = pool.asked
         limits = Limits(self.coverage, self.balance, self.keep, self.budget)
@@ -139,7 +155,7 @@ class Robust(Expander):
         if x is None:
             return ExpansionResult({}, f"the programme cannot be solved with {self}")
         x[x < _LEAST * x.max(initial=0)] = 0
-        return mix(pool, columns, x, self.share, norm="sum")._replace(note=context.note)
+        return mix(pool, columns, x, share, norm="sum")._replace(note=context.note)
 
     def candidates(self, context: Context) -> tuple[Ints, Doubles]:
         """Give the terms to choose from, the query's own first, and what each promises."""

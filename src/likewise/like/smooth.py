@@ -7,13 +7,14 @@ rows u of U and weights w of the first z documents, all documents have `e = ⟨�
 Beyond the paper: weights go by rank (`by=rank`: the top score over the rank), so that more than a
 few documents count without drowning the first; and both parts are first divided by their maximum
 (`scale=max`), so that one share does for any first ranking. Scores below zero, as logarithms give
-them, count from the lowest that was ranked.
+them, count from the lowest that was ranked. And the share may follow the query (`adapt`).
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 from functools import cached_property
 from numbers import Integral, Real
 from typing import ClassVar
@@ -21,12 +22,14 @@ from typing import ClassVar
 import numpy as np
 
 from likewise import notation
+from likewise.collection.snapshot import Snapshot
 from likewise.compiled import Bools, Doubles, Ints
 from likewise.errors import UsageError
 from likewise.models.model import SMOOTH
 from likewise.models.stored_vectors import StoredVectors, vectors_of
-from likewise.records import Explanation, Part, Ranking, explanation
+from likewise.records import EMPTY, Explanation, Part, Query, Ranking, explanation
 from likewise.retrieve.question import docs_in_hand
+from likewise.retrieve.words import terms_of
 from likewise.stages.masks import Mask
 from likewise.stages.stage import Context, Result, Scorer, Stage
 
@@ -38,6 +41,8 @@ DEPTH = 200
 # few and to many are the same: rankings of them are to be as deep. Other scores below zero count
 # from the lowest of DEPTH.
 FLOOR_DEPTH = 1000
+# A query of more terms says what it wants. Chosen by benchmarks/defaults.py.
+TERMS = 9
 AS_RANKED, LOWEST = "(as ranked before)", "(lowest score)"
 
 
@@ -53,6 +58,12 @@ class Smoothing(Stage):
 
     Documents that were not ranked are scored by what made the ranking, or where nothing tells how
     it was made count nothing by it; what neither part knows is no answer.
+
+    With `adapt` above 0 the share follows the query, and `share` has no say: likeness weighs
+    `adapt · √d · min(1, terms/n)²` against 1 of the score as it was, with d how far the scores of
+    the ranking fall from the first to the tenth, and n terms that were asked for. Flat scores, and
+    long queries, are changed less. And where the query was expanded the documents that spread their
+    scores are the first by its own words.
     """
 
     docs: int = 20
@@ -61,16 +72,21 @@ class Smoothing(Stage):
     scale: str = "max"
     model: str = ""
     candidates: int = DEPTH
+    adapt: float = 0.0
+    terms: int = TERMS
     notation: ClassVar[str] = "klsa"
     log: ClassVar[bool] = False
 
     def __post_init__(self) -> None:
-        for name, value in (("docs", self.docs), ("candidates", self.candidates)):
+        for name, least in (("docs", "0 (all)"), ("candidates", "0 (all)"), ("terms", "1")):
+            value = getattr(self, name)
             whole = isinstance(value, Integral) and not isinstance(value, bool)
-            if not whole or value < 0:
-                raise UsageError(f"klsa needs {name} of 0 (all) or more, not {value!r}")
+            if not whole or value < int(least[0]):
+                raise UsageError(f"klsa needs {name} of {least} or more, not {value!r}")
         if not isinstance(self.share, Real) or not 0 <= self.share <= 1:
             raise UsageError(f"klsa needs share from 0 (as it was) to 1, not {self.share}")
+        if not isinstance(self.adapt, Real) or not 0 <= self.adapt <= 10:
+            raise UsageError(f"klsa needs adapt from 0 (the same share) to 10, not {self.adapt}")
         for name, value, known in (("by", self.by, BY), ("scale", self.scale, SCALES)):
             if value not in known:
                 raise UsageError(f"klsa: {name} is one of {', '.join(known)}, not {value!r}")
@@ -89,15 +105,33 @@ class Smoothing(Stage):
     def smooth(self, result: Result, rows: StoredVectors, context: Context) -> Result:
         """Smooth a ranking by the rows of documents."""
         context.check()
-        query, ranking, scorer = result
+        query, ranking, scorer, first = result
         log = scorer is not None and scorer.log
         own = docs_in_hand(query, context.snapshot)
         mask = context.mask(query).without(own, context.snapshot)
         ranking = _open(ranking.cut(self.depth(context.k, log=log)), mask, context)
         if not len(ranking.docs):
             return Result(query)
-        spread = Spread(self, ranking, scorer, rows, context.k, mask)
+        seeds = _open(first, mask, context) if self.adapt else EMPTY
+        share = self._share(ranking, len(asked_terms(query, context.snapshot)))
+        spread = Spread(
+            replace(self, share=share), ranking, scorer, rows, context.k, mask, seeds=seeds
+        )
         return Result(query, spread.rank(context.k), spread)
+
+    def _share(self, ranking: Ranking, n_terms: int) -> float:
+        """Give the share of likeness for a query."""
+        if not self.adapt:
+            return self.share
+        weight = (
+            self.adapt * math.sqrt(ranking.decline()) * min(1, self.terms / max(n_terms, 1)) ** 2
+        )
+        return weight / (1 + weight)
+
+
+def asked_terms(query: Query, snapshot: Snapshot) -> Mapping[str, float]:
+    """Give the terms that were asked for, before the query was expanded."""
+    return query.expansion.before if query.expansion else terms_of(query, snapshot)
 
 
 def _open(ranking: Ranking, mask: Mask, context: Context) -> Ranking:
@@ -152,6 +186,8 @@ class Spread:
         rows: StoredVectors,
         k: int,
         mask: Mask,
+        *,
+        seeds: Ranking = EMPTY,
     ) -> None:
         scores = ranking.scores.astype(np.float64)
         if not np.isfinite(scores).all():
@@ -163,11 +199,12 @@ class Spread:
         if float(scores.max()) == self.floor:
             # All are as low as the lowest, and yet they were ranked: each counts one.
             self.floor -= 1.0
-        n = min(how.docs or len(scores), len(scores))
-        self.weights = scores[:n] - self.floor
+        seeds = seeds if len(seeds.docs) else ranking
+        n = min(how.docs or len(seeds.docs), len(seeds.docs))
+        self.weights = seeds.scores[:n].astype(np.float64) - self.floor
         if how.by == "rank":
             self.weights = self.weights[0] / np.arange(1, n + 1)
-        self.first = ranking.docs[:n]
+        self.first = seeds.docs[:n]
         self.point = rows.weighted_sum(self.first, self.weights)
         self.docs = np.sort(ranking.docs)
         if how.share:

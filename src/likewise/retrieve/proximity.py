@@ -81,7 +81,7 @@ class Proximity(Stage):
 
     def _add(self, result: Result, context: Context) -> Result:
         context.check()
-        query, ranking, scorer = result
+        query, ranking, scorer, _ = result
         asked = words_asked(query, context.snapshot)
         if asked is None or not len(ranking.docs):
             return result._replace(ranking=ranking.cut(context.k))

@@ -56,11 +56,15 @@ class Scorer(Protocol):
 
 
 class Result(NamedTuple):
-    """A query, the ranking it has so far (empty before the first search), and what made it."""
+    """A query, the ranking it has so far (empty before the first search), and what made it.
+
+    `first` is the ranking by the query's own words, where it was expanded since.
+    """
 
     query: Query
     ranking: Ranking = EMPTY
     scorer: Scorer | None = None
+    first: Ranking = EMPTY
 
 
 @dataclass(frozen=True)
@@ -149,7 +153,13 @@ class Chain(Stage):
                     f"{stage} gave {len(found)} results for {len(results)} queries: a stage gives "
                     "one for each, in the same order"
                 )
-            results = [_without_barred(result, context) for result in found]
+            # What was found first goes with the query, whatever is made of it later.
+            results = [
+                _without_barred(
+                    new if len(new.first.docs) else new._replace(first=old.first), context
+                )
+                for new, old in zip(found, results, strict=True)
+            ]
         return results
 
     def depth(self, k: int, *, log: bool) -> int:

@@ -28,12 +28,14 @@ if TYPE_CHECKING:
     from likewise.stages.stage import Result
 
 _DEFAULT = """\
-Where none of --method, --expand and --smooth is named, a query is expanded by robust and its
-ranking smoothed by klsa, where the collection has a kernel model (`index` fits one). Scores are
-up to 0.7 for words, the first by these having all, and up to 0.3 for being like the first
-documents. To the first 30 proximity adds, as shares of the best score: up to 0.15 for words that
-stand together, 0.02 for words in the title, 0.1 where the title is the query, 0.2 for rare words as
-they are spelled. Name one of the three options and just that is done: --method bm25 is plain BM25.
+Where none of --method, --expand and --smooth is named, a query is expanded by robust, less where
+the scores of the first documents are flat, and its ranking smoothed by klsa, less where they are
+flat or the query is long, where the collection has a kernel model (`index` fits one). Scores are
+up to 1, of words and of being like the documents that were first by the words typed. To the first
+30 proximity adds, as shares of the best score: up to 0.15 for words that stand together, 0.02 for
+words in the title, 0.1 where the title is the query, 0.2 for rare words as they are spelled. By the
+words typed the first two documents stay the first two, if they are ahead of the next by 0.05 of the
+best score. Name one of the three options and just that is done: --method bm25 is plain BM25.
 """
 
 _METHODS = """\
@@ -48,6 +50,7 @@ methods (options in brackets, as in --method "bm25(k1=2,b=0.5)"):
   exact   words as they are spelled that are else left out (the who, c++), and their order
 after a search: >> proximity, words that stand together and titles
           near=0.15 title=0.02 exact=0.1 spelling=0.2 window=2 candidates=30
+after expansion: >> keep, the first by the words typed stay so    docs=2 gap=0.05
 """
 
 _EXPANDERS = """\
@@ -61,6 +64,7 @@ expanders of a query, by the terms of its first documents (--expand "rm3(docs=5,
   graph    terms near to all its words on the term graph   terms=50 share=0.2 kernel=resistance
            (`likewise term-graph --help`)                  weights=idf graph=
   robust   as much as its risk allows                      docs=20 terms=60 share=0.5
+           adapt=0           above 0: the share is smaller where the first scores are flat
            similarity=loo    which words stand and fall together: loo and tat as the query loses
                              each of its words, or has it alone (loo-near, tat-near: by distance);
                              jaccard by the documents that have them; graph by the term graph

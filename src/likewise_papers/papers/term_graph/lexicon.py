@@ -166,7 +166,7 @@ class Lexicon:
         """Give the abstracts that are like each text, and their scores by TF-IDF."""
         stage = search(self.split.training, "tfidf", k=VOTERS)
         answers = stage([Query(str(i), text) for i, text in enumerate(asked.texts)])
-        found = [(ranking.docs, ranking.scores.astype(np.float64)) for _, ranking, _ in answers]
+        found = [(ranking.docs, ranking.scores.astype(np.float64)) for _, ranking, *_ in answers]
         kept = [~np.isin(docs, asked.hidden) for docs, _ in found]
         return [(docs[k], scores[k]) for (docs, scores), k in zip(found, kept, strict=True)]
 

@@ -1,0 +1,180 @@
+"""Does the default search hold on every collection? And which constants would others choose?
+
+    LIKEWISE_DATA=FOLDER[:FOLDER…] python benchmarks/defaults.py [--choose] [--cache FOLDER]
+
+Every judged collection at hand answers its queries (of collections whose queries are documents:
+their titles, the document itself left out) by BM25, by the default search and by its parts. Gains
+are relative changes of MAP against BM25 on each collection; queries are hurt or helped where their
+average precision changes; `below` are the collections that a method is significantly below BM25
+on (paired t-test, Holm over collections, .05).
+
+With `--choose` the constants of the default are chosen anew: for each collection on all others, by
+the mean gain, less twenty times what the worst of them loses beyond .05%. Both are printed: what
+each collection gains by what the others chose, and the choice by all.
+"""
+
+from __future__ import annotations
+
+import argparse
+from itertools import product
+from pathlib import Path
+from typing import NamedTuple
+
+import numpy as np
+import orjson
+from scipy.stats import ttest_rel
+
+import likewise as lw
+from likewise.compiled import Doubles
+from likewise.engine.pipeline import DEFAULT
+from likewise.records import Query
+from likewise_papers.folders import find_collection
+
+NAMES = "cran,cisi,cacm,med,npl,cf,checkthat20,semeval-cqa-b,planetmath,mdn,gitbugs2"
+BEFORE = "bm25 >> robust >> bm25 >> klsa >> proximity"
+_, _, ROBUST, _, KLSA, *_ = DEFAULT
+METHODS = {
+    "default": "",
+    "the default before": BEFORE,
+    "robust": "bm25 >> robust >> bm25",
+    "rm3": "bm25 >> rm3 >> bm25",
+    "klsa": "bm25 >> klsa",
+    "proximity": "bm25 >> proximity",
+    "default without keep": f"bm25 >> proximity >> {ROBUST} >> bm25 >> {KLSA} >> proximity",
+    "default without klsa": f"bm25 >> proximity >> {ROBUST} >> bm25 >> proximity >> keep",
+    "default without robust": f"bm25 >> {KLSA} >> proximity",
+    "default, plain words first": f"bm25 >> {ROBUST} >> bm25 >> {KLSA} >> proximity >> keep",
+}
+# What is chosen among: of robust, of klsa (adapt and terms), of keep (docs and gap).
+ADAPT, STRENGTH, TERMS = (5, 10), (0.5, 0.65, 0.8), (9,)
+KEEP = ((2, 0.05), (2, 0.1), (3, 0.05))
+TOLERANCE, PENALTY, LEVEL = 0.0005, 20.0, 0.05
+DEPTH = 1000
+
+
+class Judged(NamedTuple):
+    """A collection, its queries, what is relevant to each, and the document that each is of."""
+
+    collection: lw.Collection
+    queries: list[Query]
+    relevant: list[set[str]]
+    own: list[str]
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
+    parser.add_argument("--cache", type=Path, default=Path("/tmp/likewise-defaults"))
+    parser.add_argument("--queries", type=int, default=400, help="at most, of each collection")
+    parser.add_argument("--only", default=NAMES)
+    parser.add_argument("--choose", action="store_true", help="choose constants anew")
+    options = parser.parse_args()
+    sets = {}
+    for name in options.only.split(","):
+        folder = find_collection(name)
+        if folder is not None:
+            sets[name] = judged(Path(folder), options.cache, options.queries)
+    if options.choose:
+        choose_constants(sets)
+    else:
+        compare(sets)
+
+
+def judged(folder: Path, cache: Path, most: int) -> Judged:
+    """Index a collection, and read its queries."""
+    to = cache / f"{folder.name}.lw"
+    if not to.exists():
+        [corpus] = folder.glob("corpus.jsonl*")
+        lw.index(str(corpus), to=to)
+    qrels = lw.read_qrels(str(folder / "qrels.txt"))
+    rows = [orjson.loads(line) for line in (folder / "queries.jsonl").read_bytes().splitlines()]
+    found = Judged(lw.open(to), [], [], [])
+    kept = []
+    for row in rows:
+        own = row.get("doc_id", "")
+        grades = qrels.get(row["id"], {})
+        relevant = {doc for doc, grade in grades.items() if grade > 0 and doc != own}
+        if relevant:
+            text = row["title"] if own else row["text"]
+            kept.append((Query(row["id"], text), relevant, own))
+    for query, relevant, own in kept[:: max(1, -(-len(kept) // most))]:
+        found.queries.append(query)
+        found.relevant.append(relevant)
+        found.own.append(own)
+    return found
+
+
+def precisions(one: Judged, method: str) -> Doubles:
+    """Give the average precision of each query."""
+    pipeline = one.collection.pipeline(method, k=DEPTH)
+    out = np.zeros(len(one.queries))
+    results = pipeline.results(one.queries)
+    for i, (result, relevant, own) in enumerate(zip(results, one.relevant, one.own, strict=True)):
+        ids = one.collection.snapshot.doc_ids(result.ranking.docs)
+        hits = np.array([doc in relevant for doc in ids if doc != own])
+        ranks = np.flatnonzero(hits) + 1
+        out[i] = (np.arange(1, len(ranks) + 1) / ranks).sum() / len(relevant)
+    return out
+
+
+def compare(sets: dict[str, Judged]) -> None:
+    """Print how methods do against BM25."""
+    base = {name: precisions(one, "bm25") for name, one in sets.items()}
+    print(f"{'MAP, and changes in %':24}" + "".join(f"{name[:8]:>9}" for name in sets), end="")
+    print(f"{'mean':>8}{'worst':>8}{'below':>7}  hurt/helped")
+    print(f"{'bm25':24}" + "".join(f"{base[name].mean():9.3f}" for name in sets))
+    for label, method in METHODS.items():
+        found = {name: precisions(one, method) for name, one in sets.items()}
+        gains = np.array([found[name].mean() / base[name].mean() - 1 for name in sets])
+        hurt, helped = n_hurt(base, found), n_hurt(found, base)
+        print(
+            f"{label:24}"
+            + "".join(f"{100 * gain:+9.1f}" for gain in gains)
+            + f"{100 * gains.mean():+8.2f}{100 * gains.min():+8.2f}"
+            + f"{n_below(base, found):7d}  {hurt}/{helped}",
+            flush=True,
+        )
+
+
+def n_hurt(base: dict[str, Doubles], found: dict[str, Doubles]) -> int:
+    """Count the queries that a method answers worse than another."""
+    return sum(int((found[name] < base[name] - 1e-4).sum()) for name in base)
+
+
+def n_below(base: dict[str, Doubles], found: dict[str, Doubles]) -> int:
+    """Count the collections on which a method is significantly below another (Holm)."""
+    tests = [ttest_rel(found[name], base[name], alternative="less").pvalue for name in base]
+    values = np.sort(np.nan_to_num(np.array(tests), nan=1.0))
+    passed = values <= LEVEL / np.arange(len(values), 0, -1)
+    return int(np.argmin(np.append(passed, False)))
+
+
+def choose_constants(sets: dict[str, Judged]) -> None:
+    """Choose the constants of the default, leaving one collection out."""
+    base = {name: precisions(one, "bm25") for name, one in sets.items()}
+    grid = {}
+    for adapt, strength, terms, (docs, gap) in product(ADAPT, STRENGTH, TERMS, KEEP):
+        method = (
+            f"bm25 >> proximity >> robust(adapt={adapt}) >> bm25 >> klsa(adapt={strength},"
+            f"terms={terms}) >> proximity >> keep(docs={docs},gap={gap})"
+        )
+        found = {name: precisions(one, method) for name, one in sets.items()}
+        gains = [found[name].mean() / base[name].mean() - 1 for name in sets]
+        grid[method] = np.array(gains)
+        shown = f"{100 * np.mean(gains):+.2f}, worst {100 * min(gains):+.2f}"
+        print(f"{method}: {shown}, {n_hurt(base, found)} hurt", flush=True)
+
+    def worth(gains: Doubles) -> float:
+        return float(gains.mean() + PENALTY * min(0.0, gains.min() + TOLERANCE))
+
+    held = []
+    for i, name in enumerate(sets):
+        best = max(grid, key=lambda method: worth(np.delete(grid[method], i)))
+        held.append(grid[best][i])
+        print(f"left out {name}: {best}: {100 * held[-1]:+.2f}")
+    print(f"held out: {100 * np.mean(held):+.2f}, worst {100 * min(held):+.2f}")
+    best = max(grid, key=lambda method: worth(grid[method]))
+    print(f"by all: {best}: {100 * grid[best].mean():+.2f}, worst {100 * grid[best].min():+.2f}")
+
+
+if __name__ == "__main__":
+    main()
