@@ -97,7 +97,7 @@ def test_a_long_text_and_weighted_terms_stay_as_they_were(c):
 
 
 def test_it_is_part_of_the_default_search_where_positions_are_stored(c, tmp_path):
-    assert str(c.pipeline()).endswith(" >> proximity")
+    assert str(c.pipeline()).endswith(" >> proximity >> keep")
     analysis = lw.Analysis(positions=False)
     without = lw.index(
         DOCUMENTS, to=tmp_path / "c.lw", analysis=analysis, model="none", smooth="none"

@@ -237,6 +237,7 @@ def test_a_phrase_has_the_words_that_the_analysis_drops(phrases, typed, expected
         ('"of the"', {"of", "and", "d"}, ("of the",)),
         ('"king of spain" philip', {"of", "in"}, ("king of spain",)),
         ('"king of spain" +philip', {"of"}, ()),
+        ('+king -"king of spain"', {"and", "of", "in"}, ("king of spain",)),
     ],
 )
 def test_of_too_many_documents_no_text_is_read(phrases, typed, expected, loose, monkeypatch):

@@ -21,8 +21,8 @@ ONLY_UNWANTED = "there are only words to leave out, and none to look for"
 
 AS_SPELLED = "every word is too common or too short to tell: searched for as it is spelled"
 TOO_COMMON = (
-    "nearly every document has these words: only those answer that have them one after the other, "
-    "or as their title"
+    "nearly every document has these words: of the first 1,000 by them only those answer that have "
+    "them one after the other, or as their title"
 )
 
 
@@ -38,7 +38,7 @@ def answer_typed(pipeline: Pipeline, text: str, *, explain: bool = False) -> Ans
         notes.append(TOO_COMMON if are_common(query, snapshot) else AS_SPELLED)
         pipeline = _as_spelled(pipeline)
         answers = pipeline.answers(query, explain=explain)
-    elif typed.match is not None:
+    if typed.match is not None:
         notes += map(_loose_note, mask_of(snapshot, _filter_of(pipeline), typed.match).loose)
     spelling = check_spelling(typed, snapshot)
     suggestion = spelling.corrected(text, snapshot)
@@ -69,7 +69,7 @@ def _filter_of(pipeline: Pipeline) -> Filter:
 def _loose_note(phrase: str) -> str:
     return (
         f'more than {MOST_READ:,} documents may have "{phrase}": its common and short words were '
-        "looked for anywhere in them"
+        "looked for anywhere in them, and after - it leaves none of them out"
     )
 
 

@@ -179,34 +179,47 @@ class _Matching:
         self.unread: dict[Match, Ints] = {}
 
     def mask(
-        self, match: Match, within: Bools | None, read: Collection[Match] = ()
+        self,
+        match: Match,
+        within: Bools | None,
+        read: Collection[Match] | None = None,
+        *,
+        negated: bool = False,
     ) -> Bools | None:
         """Mark the documents that match; None: the part says nothing.
 
         Only those of `within` are asked for; others may be marked or not. Of the phrases in `read`
-        the texts are read, of others with dropped words it is noted how many would have to be.
+        the texts are read; None: it is noted how many would have to be. Of other phrases with
+        dropped words every document that may have one matches, but where it is `negated` none
+        does: nothing is left out that need not be.
         """
         if match.kind == "not":
-            inside = self.mask(match.parts[0], within, read)
+            inside = self.mask(match.parts[0], within, read, negated=not negated)
             return None if inside is None else ~inside
         if match.kind == "any":
-            parts = [self.mask(part, within, read) for part in match.parts]
+            parts = [self.mask(part, within, read, negated=negated) for part in match.parts]
             known = [part for part in parts if part is not None]
             return np.logical_or.reduce(known) if known else None
         if match.kind == "all":
             met: Bools | None = None
             # What takes no positions goes first and narrows down what does.
             for part in sorted(match.parts, key=_cost):
-                inside = self.mask(part, within, read)
+                inside = self.mask(part, within, read, negated=negated)
                 if inside is not None:
                     met = inside if met is None else met & inside
                     within = met if within is None else within & met
             return met
-        readings = [self._leaf(match, leaf, within, read) for leaf in self._leaves[match]]
+        leaves = self._leaves[match]
+        readings = [self._leaf(match, leaf, within, read, negated) for leaf in leaves]
         return np.logical_or.reduce(readings) if readings else None
 
     def _leaf(
-        self, match: Match, leaf: Leaf, within: Bools | None, read: Collection[Match]
+        self,
+        match: Match,
+        leaf: Leaf,
+        within: Bools | None,
+        read: Collection[Match] | None,
+        negated: bool,
     ) -> Bools:
         titles, has_titles = bool(match.field), TITLE in self._segment.word_fields
         field = TITLE if titles and has_titles else MAIN
@@ -218,10 +231,13 @@ class _Matching:
         docs = np.flatnonzero(having if within is None else having & within)
         in_texts = bool(leaf.exact) and not titles
         found = np.zeros(self._segment.n_docs, np.bool_)
+        reads = in_texts and read is not None and match in read
+        if in_texts and read is not None and not reads and negated:
+            return found
         for first in range(0, len(docs), _DOCS_AT_ONCE):
             some = docs[first : first + _DOCS_AT_ONCE]
-            found[some[self._look(match, leaf, some, in_texts and match in read)]] = True
-        if in_texts and match not in read:
+            found[some[self._look(match, leaf, some, reads)]] = True
+        if in_texts and read is None:
             before = self.unread.get(match, docs[:0])
             self.unread[match] = np.union1d(before, np.flatnonzero(found))
         return found
@@ -279,10 +295,10 @@ class _Matching:
             return not {*leaf.terms.tolist()}.isdisjoint(numbers)
         there = {(number, at) for number, (_, at) in zip(numbers, placed, strict=True)}
         wanted = [*zip(leaf.terms.tolist(), leaf.offsets.tolist(), strict=True)]
-        words = [analyzer.folded(word) for word in analyzer.words([title])[0]]
+        [words] = analyzer.words([title])
         return any(
             all((term, at + offset) in there for term, offset in wanted)
-            and stands_in(words, at, leaf.dropped)
+            and stands_in(words, at, leaf.dropped, analyzer)
             for _, at in there
         )
 

@@ -27,10 +27,10 @@ def dropped_words(text: str, kept: Sequence[int], analyzer: Analyzer) -> tuple[D
     return tuple((word, at - first) for at, word in enumerate(words) if at not in kept)
 
 
-def stands_in(words: Sequence[str], start: int, dropped: Sequence[Dropped]) -> bool:
+def stands_in(words: Sequence[str], start: int, dropped: Sequence[Dropped], by: Analyzer) -> bool:
     """Tell whether dropped words stand around a place of a text, given by its words."""
     return all(
-        0 <= start + offset < len(words) and words[start + offset] == word
+        0 <= start + offset < len(words) and by.folded(words[start + offset]) == word
         for word, offset in dropped
     )
 
@@ -50,8 +50,7 @@ def read_phrases(
         texts = by.words([document.text for document in documents])
         for row, title, text in zip(rows, titles, texts, strict=True):
             words = [*title, *([""] * GAP if title else ()), *text]
-            words = [by.folded(word) for word in words]
-            found[row] = any(stands_in(words, at, dropped) for at in starts[row].tolist())
+            found[row] = any(stands_in(words, at, dropped, by) for at in starts[row].tolist())
     return found
 
 
