@@ -43,7 +43,7 @@ EXPANDERS = {
 # What smooths a ranking.
 SMOOTHINGS = {"klsa": "likewise.like.smooth:Smoothing"}
 
-# What goes by how words are spelled and where they stand.
+# What goes by how words are spelled, where they stand, and what they found first.
 PLACES = {
     "exact": "likewise.retrieve.exact:ExactWords",
     "keep": "likewise.retrieve.keep:Keep",

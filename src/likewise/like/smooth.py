@@ -63,7 +63,7 @@ class Smoothing(Stage):
     `adapt · √d · min(1, terms/n)²` against 1 of the score as it was, with d how far the scores of
     the ranking fall from the first to the tenth, and n terms that were asked for. Flat scores, and
     long queries, are changed less. And where the query was expanded the documents that spread their
-    scores are the first by its own words.
+    scores are the first by the words that were typed.
     """
 
     docs: int = 20
