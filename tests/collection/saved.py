@@ -154,6 +154,8 @@ def _statistics(info):
     laid_out = ("folder", "format", "generation", "bytes", "bytes_by_kind", "segments", "deleted")
     laid_out += (
         "not_stored",
+        "analysis_revision",
+        "outdated",
         "terms",
         "defaults",
         "keeps",

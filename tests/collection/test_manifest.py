@@ -1,5 +1,8 @@
 from __future__ import annotations
 
+import zlib
+from dataclasses import replace
+
 import orjson
 import pytest
 from hypothesis import given
@@ -23,7 +26,7 @@ from likewise.collection.manifest import (
 )
 from likewise.collection.pack import PackEntry
 from likewise.errors import DamagedError, FormatError, NotACollection
-from likewise.text.analysis import Analysis
+from likewise.text.analysis import REVISION, Analysis
 
 
 def pack(name):
@@ -247,3 +250,16 @@ def test_no_collection(tmp_path):
     (tmp_path / POINTER).mkdir()
     with pytest.raises(NotACollection, match="cannot be read"):
         read_pointer(tmp_path)
+
+
+def test_a_manifest_without_a_revision_was_analysed_before_there_was_one(tmp_path):
+    assert (Manifest().analysis_revision, FULL.outdated) == (REVISION, False)
+    body = orjson.loads(written(FULL))["collection"]
+    del body["analysis_revision"]
+    crc = zlib.crc32(orjson.dumps(body, option=orjson.OPT_SORT_KEYS))
+    old = parse_manifest(orjson.dumps({"crc": crc, "collection": body}), tmp_path)
+    assert (old.analysis_revision, old.outdated) == (0, True)
+    # Nothing has to be indexed again where nothing is.
+    assert not replace(old, segments=()).outdated
+    # One of a later likewise has all that is known here.
+    assert not replace(old, analysis_revision=REVISION + 1).outdated

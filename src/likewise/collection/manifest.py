@@ -19,7 +19,7 @@ import orjson
 from likewise.collection.layout import MANIFESTS, PLAN, POINTER, UPGRADE, WORK
 from likewise.collection.pack import PackEntry
 from likewise.errors import DamagedError, FormatError, NotACollection, Remedy, UsageError
-from likewise.text.analysis import Analysis
+from likewise.text.analysis import REVISION, Analysis
 
 FORMAT = "likewise collection"
 VERSION = 2
@@ -89,7 +89,8 @@ class Manifest:
 
     Term numbers mean something within one `lineage`, which is new when everything is replaced.
     `fields` has the types of metadata fields that have one, `defaults` the model that answers
-    where none is named, by what is asked.
+    where none is named, by what is asked. `analysis_revision` is that of the code that analysed the
+    first documents, 0 where it wrote none.
     """
 
     analysis: Analysis = field(default_factory=Analysis)
@@ -99,6 +100,12 @@ class Manifest:
     defaults: Mapping[str, str] = field(default_factory=dict)
     segments: tuple[SegmentEntry, ...] = ()
     artifacts: tuple[Artifact, ...] = ()
+    analysis_revision: int = REVISION
+
+    @property
+    def outdated(self) -> bool:
+        """Whether documents were analysed by earlier code, so that queries find less of them."""
+        return self.analysis_revision < REVISION and any(one.n_live for one in self.segments)
 
     @property
     def n_terms(self) -> int:
@@ -264,6 +271,7 @@ def _from_json(body: Mapping[str, Any]) -> Manifest:
             )
             for entry in body["artifacts"]
         ),
+        analysis_revision=int(body.get("analysis_revision", 0)),
     )
 
 

@@ -39,6 +39,8 @@ def describe(s: Snapshot, drift: Sequence[Drift]) -> dict[str, Any]:
         "bytes": s.n_bytes,
         "bytes_by_kind": _bytes_by_kind(s),
         "not_stored": not_stored(s),
+        "analysis_revision": s.manifest.analysis_revision,
+        "outdated": s.manifest.outdated,
         "derived": [row._asdict() for row in listed(s)],
         "languages": s.language_counts(),
         "fields": {name: _describe_field(s, name) for name in s.field_types},

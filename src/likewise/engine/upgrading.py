@@ -101,6 +101,7 @@ def _upgrade(
         lineage=new_id(),
         fields=types,
         segments=tuple(segments),
+        analysis_revision=0,
     )
     # A graph that was being made when its process was killed was none.
     whole = [fitted for fitted in old.fitted() if not fitted.name.endswith(" (being made)")]

@@ -21,6 +21,9 @@ from likewise.text.folding import fold
 from likewise.text.languages import AUTO, MIXED, NONE, known_language, read_language
 from likewise.text.stops import has_stop_words, stop_words
 
+# Raised whenever the same settings come to other terms. What was indexed before there was one has
+# letters of acronyms apart, English words stemmed with their accents, Arabic ones with articles.
+REVISION = 1
 _CACHE_LIMIT = 100_000
 # Below so many characters a kernel takes longer to call than to run.
 _SHORT = 400

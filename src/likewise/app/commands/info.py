@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from likewise.app.fields import field_line, without
+from likewise.app.opening import outdated_note
 from likewise.app.options import (
     Commands,
     add_json,
@@ -80,6 +81,8 @@ def _info(options: argparse.Namespace) -> None:
         if not one["known"]
     ]
     rows += [("without", one) for one in without(info["not_stored"])]
+    if info["outdated"]:
+        rows.append(("outdated", outdated_note(options.collection)))
     rows += [("held", one) for one in _held(info)]
     # Whoever deletes something in confidence has to know, after a merge as well.
     rows += [("keeps", f"{one}, deleted ones too") for one in info["keeps"]]

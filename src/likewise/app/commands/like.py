@@ -7,6 +7,7 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from likewise.app.opening import open_to_ask
 from likewise.app.options import (
     Commands,
     add_json,
@@ -73,11 +74,9 @@ def register(commands: Commands) -> None:
 
 
 def _like(options: argparse.Namespace) -> None:
-    from likewise.engine.collection import Collection
-
     if not (options.doc or options.id or options.text or options.vector):
         raise UsageError("like what? name a file (--doc), an id (--id) or a text (--text)")
-    collection = Collection(options.collection)
+    collection = open_to_ask(options)
     vector = None
     if options.vector:
         from likewise.models.vector_sources import read_vector

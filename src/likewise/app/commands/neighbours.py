@@ -7,6 +7,7 @@ import os
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from likewise.app.opening import open_to_ask
 from likewise.app.options import (
     Commands,
     add_json,
@@ -75,14 +76,13 @@ def register(commands: Commands) -> None:
 
 
 def _neighbours(options: argparse.Namespace) -> None:
-    from likewise.engine.collection import Collection
     from likewise.like.near import Near
 
     if options.all == bool(options.ids):
         raise UsageError("name documents by their ids, or all of them with --all --to FILE")
     if options.all != (options.to is not None):
         raise UsageError("--all and --to FILE go together")
-    collection = Collection(options.collection)
+    collection = open_to_ask(options)
     near = Near(model=options.model, metric=options.metric, index=options.index)
     options.threads = options.threads or os.cpu_count() or 1
     if options.all:

@@ -8,6 +8,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from likewise.app.opening import open_to_ask
 from likewise.app.options import (
     Commands,
     add_json,
@@ -204,9 +205,7 @@ _ASKING = ("method", "expand", "smooth", "filter")
 
 
 def _search(options: argparse.Namespace) -> None:
-    from likewise.engine.collection import Collection
-
-    collection = Collection(options.collection)
+    collection = open_to_ask(options)
     _see_graph(collection, options)
     answers = collection.search(
         spoken(options.query),
@@ -253,10 +252,9 @@ def _see_graph(collection: Collection, options: argparse.Namespace) -> None:
 
 
 def _run(options: argparse.Namespace) -> None:
-    from likewise.engine.collection import Collection
     from likewise.evaluate import read_queries
 
-    collection = Collection(options.collection)
+    collection = open_to_ask(options)
     if options.like:
         for name in ("expand", "smooth"):
             if (getattr(options, name) or "none") != "none":

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from likewise.app.figures import check_figure, draw_figure, say
 from likewise.app.graphs import graph_name, listed, see_graph
+from likewise.app.opening import open_to_ask
 from likewise.app.options import (
     Commands,
     add_document,
@@ -269,9 +270,7 @@ def _between_json(graph: TermGraph, a: str, b: str, found: Between) -> dict[str,
 
 
 def _predict(options: argparse.Namespace) -> None:
-    from likewise.engine.collection import Collection
-
-    collection = Collection(options.collection)
+    collection = open_to_ask(options)
     text = read_document(options.doc) if options.doc else options.text or ""
     if not options.id and not collection.snapshot.analyzer.terms(text):
         raise UsageError("the text holds no word to compare")
@@ -314,9 +313,7 @@ def _predicted_table(found: Sequence[Predicted]) -> str:
 
 
 def _opened(options: argparse.Namespace) -> TermGraph:
-    from likewise.engine.collection import Collection
-
-    collection = Collection(options.collection)
+    collection = open_to_ask(options)
     nearness = _nearness(options)
     if not options.graph:
         see_graph(collection, options)
