@@ -93,3 +93,14 @@ def test_words_of_nearly_every_document_find_them_by_order_or_title(tmp_path, qu
     answers = c.search(query, k=3)
     assert [answer.doc_id for answer in answers] == found
     assert "nearly every document has these words" in answers.told.notes[0]
+
+
+def test_long_documents_are_read_as_far_as_words_allow(tmp_path, monkeypatch):
+    texts = [f"{'to be ' * 5}the who, said {one}" for one in "abcdef"]
+    c = lw.index(texts, to=tmp_path / "c.lw", model="none")
+    assert len(c.search("the who")) == 6
+    monkeypatch.setattr("likewise.retrieve.exact.MOST_WORDS", 3 * 14)
+    assert len(c.search("the who")) == 3
+    # However long the first one is, it is read.
+    monkeypatch.setattr("likewise.retrieve.exact.MOST_WORDS", 1)
+    assert len(c.search("the who")) == 1

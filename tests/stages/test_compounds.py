@@ -1,11 +1,11 @@
-import math
-
+import numpy as np
 import pytest
 
 import likewise as lw
 from likewise.collection.creating import build
 from likewise.collection.snapshot import open_snapshot
 from likewise.records import Document, Part, Query
+from likewise.retrieve.models import bm25_idf
 from likewise.retrieve.typed import read_typed
 from likewise.retrieve.words import terms_of
 from likewise.stages.compounds import WEIGHT, part_of, sum_compounds, with_compounds
@@ -52,7 +52,8 @@ def test_letters_within_a_word_are_no_part(german, word):
 def test_a_rare_compound_does_not_outweigh_the_word(tmp_path):
     texts = ["Eine Versicherung"] * 9 + ["Die Krankenversicherungsbeiträge"]
     terms = terms_of(Query("1", "Versicherung"), made(tmp_path / "x.lw", texts, "de"))
-    rarity = {"versicher": math.log1p(10 / 9), "krankenversicherungsbeitrag": math.log1p(10 / 1)}
+    common, rare = bm25_idf(10, np.array([9, 1]))
+    rarity = {"versicher": common, "krankenversicherungsbeitrag": rare}
     assert terms["versicher"] == 1
     weighed = {term: weight * rarity[term] for term, weight in terms.items()}
     compound = WEIGHT * weighed["versicher"]

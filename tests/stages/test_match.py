@@ -12,7 +12,7 @@ import likewise as lw
 import likewise.stages.match
 from likewise.records import Match, Query, match_all, match_any, match_none
 from likewise.stages.masks import mask_of
-from likewise.stages.match import leaves_of, match_masks, prefix_terms
+from likewise.stages.match import leaves_of, match_masks, prefix_terms, spellings
 from likewise.stages.phrases import find_phrases
 from likewise.text.query_syntax import parse_query
 
@@ -225,9 +225,13 @@ def test_a_phrase_has_the_words_that_the_analysis_drops(phrases, typed, expected
     if typed.startswith("vitamin "):
         found &= {"c", "d"}
     assert found == expected
-    assert mask.loose == ()
+    assert mask.notes == ()
 
 
+LIMITS = pytest.mark.parametrize("limit", ["MOST_READ", "MOST_WORDS"])
+
+
+@LIMITS
 @pytest.mark.parametrize(
     ("typed", "expected", "loose"),
     [
@@ -240,13 +244,14 @@ def test_a_phrase_has_the_words_that_the_analysis_drops(phrases, typed, expected
         ('+king -"king of spain"', {"and", "of", "in"}, ("king of spain",)),
     ],
 )
-def test_of_too_many_documents_no_text_is_read(phrases, typed, expected, loose, monkeypatch):
+def test_of_too_many_documents_no_text_is_read(phrases, typed, expected, loose, limit, monkeypatch):
     """One segment or several, it is the same: what counts is how many are in question."""
-    monkeypatch.setattr(likewise.stages.match, "MOST_READ", 1)
+    # The longest of them has 12 words.
+    monkeypatch.setattr(likewise.stages.match, limit, {"MOST_READ": 1, "MOST_WORDS": 12}[limit])
     found = match_masks(phrases.snapshot, parse_query(typed, ("title",)).match)
     docs = np.flatnonzero(np.concatenate(found.masks))
     assert {*phrases.snapshot.doc_ids(docs)} == expected
-    assert found.loose == loose
+    assert [note.split('"')[1] for note in found.notes] == [*loose]
 
 
 def test_dropped_words_may_be_typed_without_their_accents(tmp_path):
@@ -313,3 +318,27 @@ def test_a_character_matches_in_the_pairs_that_hold_it(tmp_path):
     c = lw.index(documents, to=tmp_path / "c.lw", analysis=lw.Analysis(language="zh"), model="none")
     for typed, expected in (("+水", {"0", "2"}), ("学 -水", {"1"}), ("title:水", {"0"})):
         assert {answer.doc_id for answer in c.search(typed)} == expected
+
+
+@pytest.mark.parametrize("sizes", [(1,), (2, 3), (1, 4, 2), (3, 3, 3)])
+def test_spellings_of_fewest_other_accents_come_first(sizes):
+    either = [[f"{i}{j}" for j in range(size)] for i, size in enumerate(sizes)]
+    found = [*spellings(either)]
+    assert len(found) == len({*found}) == len([*itertools.product(*either)])
+    others = [sum(not one.endswith("0") for one in ways) for ways in found]
+    assert others == sorted(others)
+    assert others[0] == 0
+
+
+def test_more_spellings_than_are_looked_for_are_said(tmp_path, monkeypatch):
+    texts = ["les données résumées", "les donnees resumees", "les données resumees"]
+    french = lw.Analysis(language="fr")
+    c = lw.index(texts, to=tmp_path / "c.lw", model="none", analysis=french)
+    match = Match("words", "donnees resumees")
+    whole = match_masks(c.snapshot, match)
+    assert (whole.masks[0].tolist(), whole.notes) == ([True] * 3, ())
+    monkeypatch.setattr(likewise.stages.match, "MOST_SPELLINGS", 3)
+    fewer = match_masks(c.snapshot, match)
+    assert fewer.masks[0].tolist() == [False, True, True]
+    [note] = fewer.notes
+    assert '"donnees resumees" may have other accents in more than 3 ways' in note

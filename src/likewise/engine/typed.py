@@ -11,18 +11,17 @@ from likewise.engine.pipeline import Pipeline, read_method
 from likewise.engine.spelling import check_spelling
 from likewise.engine.told import Told
 from likewise.records import ALL, Filter, Query
-from likewise.retrieve.exact import ExactWords, are_common, exact_words
+from likewise.retrieve.exact import CANDIDATES, ExactWords, are_common, exact_words
 from likewise.retrieve.typed import read_typed
 from likewise.stages.masks import mask_of
-from likewise.stages.match import MOST_READ
 from likewise.stages.stage import Where
 
 ONLY_UNWANTED = "there are only words to leave out, and none to look for"
 
 AS_SPELLED = "every word is too common or too short to tell: searched for as it is spelled"
 TOO_COMMON = (
-    "nearly every document has these words: of the first 1,000 by them only those answer that have "
-    "them one after the other, or as their title"
+    f"nearly every document has these words: of the first {CANDIDATES:,} by them, fewer where they "
+    "are long, only those answer that have them one after the other, or as their title"
 )
 
 
@@ -39,7 +38,7 @@ def answer_typed(pipeline: Pipeline, text: str, *, explain: bool = False) -> Ans
         pipeline = _as_spelled(pipeline)
         answers = pipeline.answers(query, explain=explain)
     if typed.match is not None:
-        notes += map(_loose_note, mask_of(snapshot, _filter_of(pipeline), typed.match).loose)
+        notes += mask_of(snapshot, _filter_of(pipeline), typed.match).notes
     spelling = check_spelling(typed, snapshot)
     suggestion = spelling.corrected(text, snapshot)
     if suggestion == text:
@@ -64,13 +63,6 @@ def _filter_of(pipeline: Pipeline) -> Filter:
     """Give what the filters of a search let through."""
     filters = (step.filter for step in pipeline.stage.steps if isinstance(step, Where))
     return reduce(and_, filters, ALL)
-
-
-def _loose_note(phrase: str) -> str:
-    return (
-        f'more than {MOST_READ:,} documents may have "{phrase}": its common and short words were '
-        "looked for anywhere in them, and after - it leaves none of them out"
-    )
 
 
 def _as_spelled(pipeline: Pipeline) -> Pipeline:

@@ -25,10 +25,10 @@ from likewise.records import Explanation, Query, Ranking
 from likewise.retrieve.models import BM25
 from likewise.retrieve.proximity import EXACT_NAME, WithGain, lift
 from likewise.retrieve.words import WordScorer, retriever_of
-from likewise.stages.match import exact_pattern
+from likewise.stages.match import MOST_WORDS, exact_pattern
 from likewise.stages.stage import Context, Result, Stage
 
-# So many documents are read, whatever is asked for.
+# So many documents are read at most, whatever is asked for, of `MOST_WORDS` words.
 CANDIDATES = 1000
 # Shares of the best score, which of such words says little: the order of words decides.
 IN_ORDER, EXACT_TITLE = 1.0, 1.0
@@ -66,13 +66,20 @@ class ExactWords(Stage):
         )
         if not len(ranking.docs):
             return Result(query)
-        gain = InOrder(query.text, ranking.cut(CANDIDATES), context.snapshot)
+        n_read = _how_many(ranking.cut(CANDIDATES), context.snapshot)
+        gain = InOrder(query.text, ranking.cut(n_read), context.snapshot)
         if are_common(query, context.snapshot):
-            ranking = ranking.cut(CANDIDATES)
+            ranking = ranking.cut(n_read)
             told = np.flatnonzero(gain.tells(ranking.docs))
             ranking = Ranking(ranking.docs[told], ranking.scores[told])
         scorer = WithGain(AsSpelled(retriever, terms), gain)
-        return Result(query, lift(ranking, gain, CANDIDATES).cut(context.k), scorer)
+        return Result(query, lift(ranking, gain, n_read).cut(context.k), scorer)
+
+
+def _how_many(ranking: Ranking, snapshot: Snapshot) -> int:
+    """Tell how many of the first documents are read: what they come to is bounded."""
+    lengths = snapshot.lengths(ranking.docs) + snapshot.lengths(ranking.docs, EXACT)
+    return max(int(np.searchsorted(np.cumsum(lengths), MOST_WORDS, "right")), 1)
 
 
 def exact_words(query: Query, snapshot: Snapshot) -> Mapping[str, float]:

@@ -13,8 +13,8 @@ import numpy as np
 
 from likewise.collection.snapshot import Snapshot
 from likewise.collection.vocabulary import terms_with
-from likewise.forking import Lock
 from likewise.records import Part, in_order
+from likewise.stages.recent import Recent
 from likewise.text.analysis import is_unspaced
 
 # Letters that join the parts of a compound, by language, the longest first.
@@ -48,6 +48,23 @@ def with_compounds(terms: Mapping[str, float], snapshot: Snapshot) -> Mapping[st
             if longer not in terms:
                 found[longer] = max(found.get(longer, 0.0), terms[term] * weight)
     return found
+
+
+def weights_beside(
+    doc_freq: int, others: Mapping[str, int], n_docs: int, *, at_most: float
+) -> dict[str, float]:
+    """Weigh the terms that a word finds beside its own, given by their documents.
+
+    A rarer one counts as if it were as frequent as the word, or as all of them where the word is
+    not there: by the weights of BM25, by which nearly all is ranked.
+    """
+
+    def rarity(n: int) -> float:
+        n = min(n, n_docs)
+        return math.log1p((n_docs - n + 0.5) / (n + 0.5))
+
+    own = rarity(doc_freq or sum(others.values()))
+    return {term: at_most * min(own / rarity(n), 1.0) for term, n in others.items()}
 
 
 def part_of(term: str, typed: Iterable[str], snapshot: Snapshot) -> str:
@@ -93,21 +110,11 @@ class Compounds:
     def __init__(self, snapshot: Snapshot, links: tuple[str, ...]) -> None:
         self._snapshot = snapshot
         self._links = links
-        self._lock = Lock()
-        self._kept: dict[str, dict[str, float]] = {}
+        self._found = Recent(self._find, most=_KEPT)
 
     def of(self, part: str) -> dict[str, float]:
-        """Give the terms that hold a word as a part, the most frequent ones, and their weights.
-
-        A rare compound must not outweigh the word for its rarity: a term that holds it counts as
-        if it were as frequent as the word, or as all of them where the word is not there.
-        """
-        with self._lock:
-            if part not in self._kept:
-                if len(self._kept) >= _KEPT:
-                    self._kept.clear()
-                self._kept[part] = self._find(part)
-            return self._kept[part]
+        """Give the terms that hold a word as a part, the most frequent ones, and their weights."""
+        return self._found.of(part)
 
     def _find(self, part: str) -> dict[str, float]:
         snapshot, single = self._snapshot, len(part) == 1
@@ -128,13 +135,7 @@ class Compounds:
                 break
         kept = dict([*found.items()][:most])
         own = 0 if single else int(snapshot.frequencies(snapshot.find_terms([part]))[0][0])
-        rarity = self._rarity(own or sum(kept.values()))
-        weight = 1.0 if single else WEIGHT
-        return {name: weight * min(rarity / self._rarity(df), 1.0) for name, df in kept.items()}
-
-    def _rarity(self, doc_freq: int) -> float:
-        n_docs = self._snapshot.n_docs
-        return math.log1p(n_docs / max(min(doc_freq, n_docs), 1))
+        return weights_beside(own, kept, snapshot.n_docs, at_most=1.0 if single else WEIGHT)
 
     def _compounds(self, part: str, names: Iterable[str]) -> list[str]:
         """Keep the terms in which a part is a word of a compound, not a run of letters."""

@@ -2,30 +2,31 @@
 
 from __future__ import annotations
 
-from collections import OrderedDict
+from functools import partial
 from typing import NamedTuple
 
 import numpy as np
 
 from likewise.collection.snapshot import Snapshot
 from likewise.compiled import Bools, Ints
-from likewise.forking import Lock
 from likewise.records import ALL, Filter, Match
 from likewise.stages.conditions import matcher_of
+from likewise.stages.recent import Recent
 
+Asked = tuple[Filter, Match | None]
 _KEPT = 8
 
 
 class Mask(NamedTuple):
     """The documents that may be answers, by segment; None: all of a segment.
 
-    Deleted documents are left out. `n` is how many there are. Of the phrases in `loose` too many
-    documents would have to be read: words of it that the analysis drops may stand anywhere.
+    Deleted documents are left out. `n` is how many there are. `notes` say what of a match
+    was not looked at as it was typed.
     """
 
     segments: tuple[Bools | None, ...]
     n: int
-    loose: tuple[str, ...] = ()
+    notes: tuple[str, ...] = ()
 
     @property
     def bars(self) -> bool:
@@ -49,32 +50,18 @@ class Mask(NamedTuple):
             fewer = np.ones(snapshot.segments[i].n_docs, np.bool_) if mask is None else mask.copy()
             fewer[rows] = False
             segments[i] = fewer
-        return Mask(tuple(segments), n, self.loose)
+        return Mask(tuple(segments), n, self.notes)
 
 
 def mask_of(snapshot: Snapshot, filter: Filter = ALL, match: Match | None = None) -> Mask:
     """Give the mask of a filter and of words that must occur; those asked for last are kept."""
-    return snapshot.memo("masks", lambda: _Masks(snapshot)).of(filter, match)
+    made: Recent[Asked, Mask]
+    made = snapshot.memo("masks", lambda: Recent(partial(_make, snapshot), most=_KEPT))
+    return made.of((filter, match))
 
 
-class _Masks:
-    def __init__(self, snapshot: Snapshot) -> None:
-        self._snapshot = snapshot
-        self._lock = Lock()
-        self._kept: OrderedDict[tuple[Filter, Match | None], Mask] = OrderedDict()
-
-    def of(self, filter: Filter, match: Match | None) -> Mask:
-        key = filter, match
-        with self._lock:
-            if key not in self._kept:
-                self._kept[key] = _make(self._snapshot, filter, match)
-            self._kept.move_to_end(key)
-            if len(self._kept) > _KEPT:
-                self._kept.popitem(last=False)
-            return self._kept[key]
-
-
-def _make(snapshot: Snapshot, filter: Filter, match: Match | None) -> Mask:
+def _make(snapshot: Snapshot, asked: Asked) -> Mask:
+    filter, match = asked
     matchers = [[matcher_of(one, snapshot) for one in conditions] for conditions in filter.any_of]
     masks: list[Bools | None] = []
     for segment in snapshot.segments:
@@ -86,14 +73,14 @@ def _make(snapshot: Snapshot, filter: Filter, match: Match | None) -> Mask:
             met = np.asarray(np.logical_or.reduce(either), np.bool_)
             mask = met if mask is None else mask & met
         masks.append(mask)
-    loose: tuple[str, ...] = ()
+    notes: tuple[str, ...] = ()
     if match is not None:
         # Imported where somebody asks for it: plain queries do without its kernels.
         from likewise.stages.match import match_masks
 
-        matched, loose = match_masks(snapshot, match, masks)
+        matched, notes = match_masks(snapshot, match, masks)
         pairs = zip(masks, matched, strict=True)
         masks = [its if mask is None else mask & its for mask, its in pairs]
     slots = zip(masks, snapshot.segments, strict=True)
     n = sum(s.n_docs if mask is None else int(np.count_nonzero(mask)) for mask, s in slots)
-    return Mask(tuple(masks), n, loose)
+    return Mask(tuple(masks), n, notes)

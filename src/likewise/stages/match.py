@@ -2,9 +2,9 @@
 
 Words and prefixes are read off their postings. A phrase is looked for by the positions of its
 words, in those documents only that have them all and that the rest of the tree leaves in question.
-Words of it that the analysis drops are looked for in the texts of what is then left, where these
-are `MOST_READ` at most in the whole collection; of more it is enough that they have such words
-anywhere, and the phrase is named as loose.
+Words of it that the analysis drops have no positions: they are looked for in the texts of what is
+then left, where these are `MOST_READ` at most in the whole collection and of `MOST_WORDS` words; of
+more it is enough that they have such words anywhere, and a note says so.
 """
 
 from __future__ import annotations
@@ -12,7 +12,8 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Collection, Iterator, Sequence
-from itertools import islice, product
+from itertools import combinations, islice, product
+from math import prod
 from typing import NamedTuple
 
 import numpy as np
@@ -38,9 +39,9 @@ from likewise.text.folding import fold
 
 _DOCS_AT_ONCE = 4096
 # Phrases that differ by accents.
-_MOST_SPELLINGS = 16
-# Texts that are read for a phrase at most.
-MOST_READ = 1000
+MOST_SPELLINGS = 64
+# Texts that are read for a phrase at most, and their words: about 0.3 s on a core.
+MOST_READ, MOST_WORDS = 1000, 2_000_000
 
 
 class Leaf(NamedTuple):
@@ -48,7 +49,8 @@ class Leaf(NamedTuple):
 
     A number of -1 is a term that no document ever had. `either`: any of the terms is enough.
     `dropped` are words that the analysis drops, which documents have in `exact`: of each word any
-    of these numbers. `pattern` finds a phrase of nothing else in a text.
+    of these numbers. `pattern` finds a phrase of nothing else in a text. With other accents there
+    are `spellings` of it.
     """
 
     terms: Ints
@@ -57,13 +59,14 @@ class Leaf(NamedTuple):
     dropped: tuple[Dropped, ...] = ()
     exact: tuple[Ints, ...] = ()
     pattern: re.Pattern[str] | None = None
+    spellings: int = 1
 
 
 class Matched(NamedTuple):
-    """The documents of each segment that match, and phrases whose dropped words may be anywhere."""
+    """The documents of each segment that match, and what was not looked at as it was typed."""
 
     masks: list[Bools]
-    loose: tuple[str, ...] = ()
+    notes: tuple[str, ...] = ()
 
 
 def match_masks(
@@ -77,18 +80,39 @@ def match_masks(
         for base, segment in zip(snapshot.bases.tolist(), snapshot.segments, strict=False)
     ]
     masks = [one.mask(match, mine) for one, mine in zip(matching, asked, strict=True)]
-    loose: list[str] = []
+    notes = [
+        _spellings_note(leaf.text)
+        for leaf, readings in leaves.items()
+        if any(one.spellings > MOST_SPELLINGS for one in readings)
+    ]
     if any(one.unread for one in matching):
         # How many are in question is counted first, over all segments: one or twenty, the same.
-        unread = Counter[Match]()
+        n_docs, n_words = Counter[Match](), Counter[Match]()
         for one in matching:
-            unread.update({leaf: len(docs) for leaf, docs in one.unread.items()})
-        read = {leaf for leaf, n in unread.items() if n <= MOST_READ}
-        loose = [leaf.text for leaf in leaves if leaf in unread and leaf not in read]
+            n_docs.update({leaf: len(docs) for leaf, docs in one.unread.items()})
+            n_words.update({leaf: one.n_words(docs) for leaf, docs in one.unread.items()})
+        read = {leaf for leaf in n_docs if n_docs[leaf] <= MOST_READ}
+        read = {leaf for leaf in read if n_words[leaf] <= MOST_WORDS}
+        notes += [_unread_note(leaf.text) for leaf in leaves if leaf in n_docs and leaf not in read]
         masks = [one.mask(match, mine, read) for one, mine in zip(matching, asked, strict=True)]
     whole = [np.ones(segment.n_docs, np.bool_) for segment in snapshot.segments]
     found = [all_of if mask is None else mask for mask, all_of in zip(masks, whole, strict=True)]
-    return Matched(found, tuple(loose))
+    return Matched(found, tuple(notes))
+
+
+def _unread_note(phrase: str) -> str:
+    return (
+        f"more than {MOST_READ:,} documents, or {MOST_WORDS:,} words of them, may have "
+        f'"{phrase}": its common and short words were looked for anywhere in them, and after - it '
+        "leaves none of them out"
+    )
+
+
+def _spellings_note(phrase: str) -> str:
+    return (
+        f'"{phrase}" may have other accents in more than {MOST_SPELLINGS} ways: only those that '
+        "are most like it were looked for"
+    )
 
 
 def leaves_of(match: Match) -> list[Match]:
@@ -127,6 +151,7 @@ def _resolve(snapshot: Snapshot, leaf: Match) -> list[Leaf]:
     analyzer, phrase = snapshot.analyzer, " " in leaf.text
     found, readings = [], analyzer.readings(leaf.text)
     [words] = analyzer.words([leaf.text])
+    nothing = np.empty(0, np.int64)
     for placed in filter(None, readings):
         places = [at for _, at in placed]
         offsets = np.array(places, np.int64) - places[0]
@@ -138,24 +163,28 @@ def _resolve(snapshot: Snapshot, leaf: Match) -> list[Leaf]:
             # A word by itself matches what it finds: compounds, and what has other accents.
             found.append(_either(snapshot.find_terms([*terms_asked(leaf.text, snapshot)])))
             continue
-        for terms in _spellings(placed, words, snapshot):
-            found.append(Leaf(snapshot.find_terms(terms), offsets, dropped=dropped, exact=exact))
+        either = [(term, *accented_terms(words[at], snapshot)) for term, at in placed]
+        made = Leaf(
+            nothing, offsets, dropped=dropped, exact=exact, spellings=prod(map(len, either))
+        )
+        for terms in islice(spellings(either), MOST_SPELLINGS):
+            found.append(made._replace(terms=snapshot.find_terms(terms)))
     spelled = [] if all(readings) else analyzer.exact(leaf.text)
     if spelled and snapshot.has_field(EXACT):
         pattern = exact_pattern(leaf.text.casefold().split())
         numbers = snapshot.find_terms(spelled)
-        nothing = np.empty(0, np.int64)
         exact = tuple(numbers[i : i + 1] for i in range(len(spelled)))
         found.append(Leaf(nothing, nothing, exact=exact, pattern=pattern))
     return found
 
 
-def _spellings(
-    placed: Sequence[tuple[str, int]], words: Sequence[str], snapshot: Snapshot
-) -> Iterator[tuple[str, ...]]:
-    """Give the terms of a phrase, and those of it with other accents, as typed first."""
-    either = [(term, *accented_terms(words[at], snapshot)) for term, at in placed]
-    return islice(product(*either), _MOST_SPELLINGS)
+def spellings(either: Sequence[Sequence[str]]) -> Iterator[tuple[str, ...]]:
+    """Give the ways to take one of each, the first of each first, then those of fewest others."""
+    for n_others in range(len(either) + 1):
+        for others in combinations(range(len(either)), n_others):
+            yield from product(
+                *(one[1:] if i in others else one[:1] for i, one in enumerate(either))
+            )
 
 
 def _exact_terms(word: str, snapshot: Snapshot) -> Ints:
@@ -177,6 +206,11 @@ class _Matching:
         self._leaves = leaves
         # Of phrases with dropped words, the documents that may have them; what was found in these.
         self.unread: dict[Match, Ints] = {}
+
+    def n_words(self, docs: Ints) -> int:
+        """Count the words of documents, as far as they were indexed in any way."""
+        fields = (self._segment.words(field) for field in (MAIN, EXACT))
+        return sum(int(words.lengths[docs].sum(dtype=np.int64)) for words in fields)
 
     def mask(
         self,

@@ -13,7 +13,9 @@ import numpy as np
 from likewise.collection.positions import GAP
 from likewise.collection.segment import Segment
 from likewise.compiled import Bools, Int, Ints, kernel
-from likewise.text.analysis import Analyzer
+from likewise.records import Document
+from likewise.text.analysis import Analyzer, encode, words_of_chunk
+from likewise.text.chunks import cut
 
 # A word that the analysis drops, and how far it stands from the first term of its phrase.
 Dropped = tuple[str, int]
@@ -44,14 +46,50 @@ def read_phrases(
     """
     found = np.zeros(len(docs), np.bool_)
     for first in range(0, len(docs), _TEXTS_AT_ONCE):
-        rows = range(first, min(first + _TEXTS_AT_ONCE, len(docs)))
-        documents = [segment.documents[int(docs[row])] for row in rows]
-        titles = by.words([document.title for document in documents])
-        texts = by.words([document.text for document in documents])
-        for row, title, text in zip(rows, titles, texts, strict=True):
-            words = [*title, *([""] * GAP if title else ()), *text]
-            found[row] = any(stands_in(words, at, dropped, by) for at in starts[row].tolist())
+        rows = np.arange(first, min(first + _TEXTS_AT_ONCE, len(docs)))
+        documents = [segment.documents[doc] for doc in docs[rows].tolist()]
+        words = _Words(documents, by)
+        places = [starts[row] for row in rows.tolist()]
+        owners = np.repeat(np.arange(len(rows)), [*map(len, places)])
+        there = np.ones(len(owners), np.bool_)
+        for word, offset in dropped:
+            there &= words.are(word, owners, np.concatenate(places) + offset)
+        found[rows[owners[there]]] = True
     return found
+
+
+class _Words:
+    """The words of documents by their positions, of which only those asked for are looked at."""
+
+    def __init__(self, documents: Sequence[Document], by: Analyzer) -> None:
+        texts = [encode(text) for one in documents for text in (one.title, one.text)]
+        chunks = cut(texts)
+        spelled = [*map(words_of_chunk, chunks.distinct.all())]
+        widths = np.array([*map(len, spelled)], np.int64)
+        self._words = np.array([by.folded(word) for words in spelled for word in words], np.object_)
+        self._firsts = np.cumsum(widths) - widths
+        self._tokens = chunks.tokens
+        # Where each token ends, and each text begins, among the words of all.
+        self._ends = np.cumsum(widths[chunks.tokens])
+        bounds = np.concatenate(([0], self._ends))[chunks.token_bounds]
+        self._begins, self._sizes = bounds[:-1].reshape(-1, 2), np.diff(bounds).reshape(-1, 2)
+
+    def are(self, word: str, owners: Ints, places: Ints) -> Bools:
+        """Tell at which of the places of documents a word stands."""
+        n_title, n_text = self._sizes[owners].T
+        after = n_title + np.where(n_title > 0, GAP, 0)
+        in_title = (places >= 0) & (places < n_title)
+        in_text = (places >= after) & (places < after + n_text)
+        begins = self._begins[owners]
+        at = np.where(in_title, begins[:, 0] + places, begins[:, 1] + places - after)
+        known = np.flatnonzero(in_title | in_text)
+        tokens = np.searchsorted(self._ends, at[known], "right")
+        # Counted from the end of its chunk, which may be of several words.
+        chunk = self._tokens[tokens]
+        last = np.append(self._firsts, len(self._words))[chunk + 1]
+        found = np.zeros(len(places), np.bool_)
+        found[known] = self._words[last - (self._ends[tokens] - at[known])] == word
+        return found
 
 
 @kernel

@@ -6,14 +6,14 @@ or with others, finds what the collection has under other stems as well.
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping
+from functools import partial
 
 from likewise.collection.snapshot import Snapshot
 from likewise.collection.vocabulary import terms_accented
 from likewise.collection.words import EXACT
-from likewise.forking import Lock
-from likewise.stages.compounds import with_compounds
+from likewise.stages.compounds import weights_beside, with_compounds
+from likewise.stages.recent import Recent
 from likewise.text.query_syntax import MOST_WORDS
 
 # What a word with other accents counts for beside the word itself.
@@ -31,7 +31,9 @@ def accented_terms(word: str, snapshot: Snapshot) -> Mapping[str, float]:
     """Give the terms of a word with other accents, and what each counts for beside its own."""
     if not snapshot.analyzer.stems_accents:
         return {}
-    return snapshot.memo("accented", lambda: _Accented(snapshot)).of(word)
+    found: Recent[str, dict[str, float]]
+    found = snapshot.memo("accented", lambda: Recent(partial(_find_accented, snapshot), most=_KEPT))
+    return found.of(word)
 
 
 def _with_accents(
@@ -49,43 +51,20 @@ def _with_accents(
     return found
 
 
-class _Accented:
-    """The terms of a snapshot that differ from a word by accents; those asked last are kept."""
-
-    def __init__(self, snapshot: Snapshot) -> None:
-        self._snapshot = snapshot
-        self._lock = Lock()
-        self._kept: dict[str, dict[str, float]] = {}
-
-    def of(self, word: str) -> dict[str, float]:
-        """Give terms and weights; a rarer one counts as if it were as frequent as the word."""
-        with self._lock:
-            if word not in self._kept:
-                if len(self._kept) >= _KEPT:
-                    self._kept.clear()
-                self._kept[word] = self._find(word)
-            return self._kept[word]
-
-    def _find(self, word: str) -> dict[str, float]:
-        snapshot, analyzer = self._snapshot, self._snapshot.analyzer
-        own, plain = analyzer.terms(word), analyzer.folded(word)
-        if not own:
-            return {}
-        numbers = terms_accented(snapshot, plain)
-        if len(numbers) and snapshot.has_field(EXACT):
-            numbers = numbers[snapshot.frequencies(numbers, EXACT)[0] > 0]
-        spelled = [one for one in snapshot.terms(numbers) if analyzer.folded(one) == plain]
-        terms = dict.fromkeys(term for one in (plain, *spelled) for term in analyzer.terms(one))
-        others = [term for term in terms if term not in own]
-        known = snapshot.find_terms([*own, *others])
-        doc_freqs = [int(n) for n in snapshot.frequencies(known.clip(0))[0] * (known >= 0)]
-        mine = max(doc_freqs[: len(own)])
-        found = {term: n for term, n in zip(others, doc_freqs[len(own) :], strict=True) if n > 0}
-        rarity = self._rarity(mine or sum(found.values()))
-        return {term: WEIGHT * min(rarity / self._rarity(n), 1.0) for term, n in found.items()}
-
-    def _rarity(self, doc_freq: int) -> float:
-        """Weigh a term by its documents as BM25 does, by which nearly all is ranked."""
-        n_docs = self._snapshot.n_docs
-        doc_freq = min(doc_freq, n_docs)
-        return math.log1p((n_docs - doc_freq + 0.5) / (doc_freq + 0.5))
+def _find_accented(snapshot: Snapshot, word: str) -> dict[str, float]:
+    """Give terms and weights; a rarer one counts as if it were as frequent as the word."""
+    analyzer = snapshot.analyzer
+    own, plain = analyzer.terms(word), analyzer.folded(word)
+    if not own:
+        return {}
+    numbers = terms_accented(snapshot, plain)
+    if len(numbers) and snapshot.has_field(EXACT):
+        numbers = numbers[snapshot.frequencies(numbers, EXACT)[0] > 0]
+    spelled = [one for one in snapshot.terms(numbers) if analyzer.folded(one) == plain]
+    terms = dict.fromkeys(term for one in (plain, *spelled) for term in analyzer.terms(one))
+    others = [term for term in terms if term not in own]
+    known = snapshot.find_terms([*own, *others])
+    doc_freqs = [int(n) for n in snapshot.frequencies(known.clip(0))[0] * (known >= 0)]
+    mine = max(doc_freqs[: len(own)])
+    found = {term: n for term, n in zip(others, doc_freqs[len(own) :], strict=True) if n > 0}
+    return weights_beside(mine, found, snapshot.n_docs, at_most=WEIGHT)

@@ -208,10 +208,7 @@ class Analyzer:
     def words(self, texts: Sequence[str]) -> list[list[str]]:
         """List the words of texts as they are spelled, dropped ones too: one for each position."""
         chunks = cut([*map(encode, texts)])
-        spelled = [
-            [chunk.decode()] if chunk.isascii() else split_words(chunk.decode("utf-8", "replace"))
-            for chunk in chunks.distinct.all()
-        ]
+        spelled = [*map(words_of_chunk, chunks.distinct.all())]
         tokens = chunks.tokens.tolist()
         return [
             [word for token in tokens[first:stop] for word in spelled[token]]
@@ -362,6 +359,11 @@ def make_analyzer(analysis: Analysis) -> Analyzer:
 def encode(text: str) -> bytes:
     """Encode text as UTF-8; what cannot be (lone surrogates) becomes a question mark."""
     return text.encode("utf-8", "replace")
+
+
+def words_of_chunk(chunk: bytes) -> list[str]:
+    """List the words of a chunk, which is one where it is ASCII."""
+    return [chunk.decode()] if chunk.isascii() else split_words(chunk.decode("utf-8", "replace"))
 
 
 def split_words(text: str) -> list[str]:
