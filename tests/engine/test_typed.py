@@ -168,7 +168,9 @@ def test_a_phrase_of_which_too_many_texts_would_be_read_says_so(tmp_path, monkey
     assert 'may have "king of spain"' in note
 
 
-@pytest.mark.parametrize("query", ["U.S.A.", "USA", "u.s.a.", '"the U.S.A."', "+usa"])
+@pytest.mark.parametrize(
+    "query", ["U.S.A.", "USA", "u.s.a.", "U.S.A", "u.s.a", '"the U.S.A"', "+usa"]
+)
 def test_acronyms_are_found_with_and_without_their_dots(tmp_path, query):
     texts = ["Made in the USA today.", "Made in the U.S.A. today.", "Made in Spain, us and a few."]
     c = lw.index(texts, to=tmp_path / "c.lw", model="none")

@@ -1,13 +1,14 @@
 """Texts cut into chunks and sentences, as bytes, without a Python object per token.
 
 A chunk is a run of ASCII letters and digits and of non-ASCII bytes, its ASCII letters in
-lower case, or an acronym without its dots (U.S.A. is usa). That is a token wherever the text is
-ASCII; the few chunks with other bytes are taken apart by Unicode's rules later, once for each
-distinct chunk (see `analysis`).
+lower case, or an acronym without its dots (U.S.A. and U.S.A are usa). That is a token wherever the
+text is ASCII; the few chunks with other bytes are taken apart by Unicode's rules later, once for
+each distinct chunk (see `analysis`).
 """
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from functools import cache
 from typing import NamedTuple
@@ -18,59 +19,11 @@ from numpy.typing import NDArray
 from likewise.compiled import Bytes, Ids, Int, Ints, Offsets, kernel
 from likewise.text.table import HASH_PRIME, HASH_SEED, Strings, hash_bytes, probe
 
-_ABBREVIATIONS = [
-    "al",
-    "approx",
-    "assn",
-    "ca",
-    "capt",
-    "cf",
-    "co",
-    "col",
-    "corp",
-    "dept",
-    "dr",
-    "ed",
-    "eds",
-    "eg",
-    "eq",
-    "eqs",
-    "est",
-    "etc",
-    "ex",
-    "fig",
-    "figs",
-    "gen",
-    "gov",
-    "ie",
-    "inc",
-    "jr",
-    "lt",
-    "ltd",
-    "mr",
-    "mrs",
-    "ms",
-    "mt",
-    "no",
-    "nos",
-    "op",
-    "pp",
-    "prof",
-    "ref",
-    "refs",
-    "resp",
-    "rev",
-    "sec",
-    "sen",
-    "sgt",
-    "sr",
-    "st",
-    "univ",
-    "viz",
-    "vol",
-    "vols",
-    "vs",
-]
+_ABBREVIATIONS = """
+    al approx assn ca capt cf co col corp dept dr ed eds eg eq eqs est etc ex fig figs gen gov
+    ie inc jr lt ltd mr mrs ms mt no nos op pp prof ref refs resp rev sec sen sgt sr st univ viz
+    vol vols vs
+"""
 
 # Byte -> 0 for a separator, else the byte in lower case.
 _FOLD = np.zeros(256, np.uint8)
@@ -84,9 +37,12 @@ _KEEP = np.where(_FOLD > 0, np.arange(256), 0).astype(np.uint8)
 
 _HALF = np.uint64(32)
 _SPACE, _DOT, _NEWLINE, _PLUS, _HASH = 32, ord("."), ord("\n"), ord("+"), ord("#")
-# The longest word that a mark belongs to.
 # An acronym has no more letters.
 _MOST_LETTERS = 16
+ACRONYM = re.compile(
+    r"(?<![A-Za-z0-9])(?<![A-Za-z0-9]\.)[A-Za-z](?:\.[A-Za-z]){1,15}(?!\.?[A-Za-z0-9])"
+)
+# The longest word that a mark belongs to.
 _MARKED = 16
 
 
@@ -135,7 +91,7 @@ def cut(
 
 @cache
 def _abbreviations() -> NDArray[np.uint64]:
-    words = Strings.of([word.encode() for word in _ABBREVIATIONS])
+    words = Strings.of([word.encode() for word in _ABBREVIATIONS.split()])
     return np.sort(_hash_all(*words))
 
 
@@ -204,24 +160,42 @@ def _sentence_end(
 
 
 @kernel
-def acronym(buffer: Bytes, i: Int, stop: Int) -> Int:
-    """Tell how long an acronym with dots that begins at i is, its last dot left out; 0: none does.
+def acronym(buffer: Bytes, i: Int, first: Int, stop: Int) -> Int:
+    """Tell how long an acronym that begins at i is, a dot at its end left out; 0: none does.
 
-    No letter or digit stands before i. Equals for an ASCII text one less than the length of what
-    `re.match(r"(?:[A-Za-z]\\.){2,16}(?![A-Za-z0-9])", text[i:])` matches at its longest, or 0 where
-    there are more such letters.
+    The text is from `first` to `stop`, with no letter or digit before i. Of an ASCII text equals
+    the length of what `ACRONYM` matches there. What follows other letters and a dot is a file name
+    or a version; what goes on with more than a letter, as in J.S.Bach or B.The, is no acronym.
     """
-    n, at = 0, i
+    n, at = 1, np.int64(i)
     # No further: a text of nothing else would be looked through from each letter on.
     while (
-        n <= _MOST_LETTERS and at + 1 < stop and _is_letter(buffer[at]) and buffer[at + 1] == _DOT
+        n <= _MOST_LETTERS
+        and at + 2 < stop
+        and buffer[at + 1] == _DOT
+        and _is_letter(buffer[at])
+        and _is_letter(buffer[at + 2])
     ):
         n += 1
         at += 2
-    if n < 2 or n > _MOST_LETTERS:
+    if n < 2 or n > _MOST_LETTERS or _is_inside(buffer, at + 1, stop):
         return 0
-    after = at < stop and (_is_letter(buffer[at]) or 48 <= buffer[at] <= 57 or buffer[at] >= 128)
-    return 0 if after else at - i - 1
+    if at + 1 < stop and buffer[at + 1] == _DOT and _is_inside(buffer, at + 2, stop):
+        return 0
+    if i - 2 >= first and buffer[i - 1] == _DOT and _is_inside(buffer, i - 2, stop):
+        return 0
+    return at + 1 - i
+
+
+@kernel
+def _is_inside(buffer: Bytes, i: Int, stop: Int) -> bool:
+    """Tell whether a letter or digit stands at i."""
+    if i >= stop:
+        return False
+    c = np.int64(buffer[i])
+    if c >= 128:
+        return bool(separator(buffer, i, stop)[0] == 0)
+    return bool(_is_letter(c) or 48 <= c <= 57)
 
 
 @kernel
@@ -266,8 +240,8 @@ def _cut(
 ) -> tuple[Ids, Ints, Ids, Bytes, Offsets, Offsets, Ints, Ints]:
     """Cut each `buffer[bounds[i]:bounds[i + 1]]`.
 
-    The chunks of an ASCII text equal `re.findall("[a-z0-9]+", text.lower())`, without marks, where
-    it has no acronym with dots.
+    The chunks of an ASCII text equal `re.findall("[a-z0-9]+", text.lower())`, without marks, once
+    what `ACRONYM` matches has lost its dots.
     """
     n_texts = len(bounds) - 1
     # Of a word with a mark there are two chunks.
@@ -324,7 +298,7 @@ def _cut(
             end = start
             if i < head_stop:
                 n_head = n_tokens + 1
-            dotted = acronym(buffer, i, stop) if mark == 0 else np.int64(0)
+            dotted = acronym(buffer, i, bounds[text], stop) if mark == 0 else np.int64(0)
             if dotted > 0:
                 for k in range(i, i + dotted, 2):
                     c = fold[buffer[k]]

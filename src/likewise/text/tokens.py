@@ -146,7 +146,7 @@ def find_places(buffer: Bytes, bounds: Offsets) -> tuple[Ints, Ints]:
             else:
                 letter = 48 <= c <= 57 or 65 <= c <= 90 or 97 <= c <= 122
             if letter and not inside:
-                dotted = acronym(buffer, i, stop)
+                dotted = acronym(buffer, i, np.int64(bounds[text]), stop)
                 if dotted > 0:
                     starts[n], stops[n] = i, i + dotted
                     n += 1
