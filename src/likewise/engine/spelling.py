@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from typing import NamedTuple
-
-import numpy as np
 
 from likewise.collection.snapshot import Snapshot
 from likewise.collection.vocabulary import count_edits, terms_near, terms_with
@@ -52,11 +50,18 @@ class Spelling(NamedTuple):
 
 def check_spelling(typed: TypedQuery, snapshot: Snapshot) -> Spelling:
     """Look up the words of a query, and for unknown and very rare ones what may be meant."""
-    if not any(word.prefix for word in typed.words):
-        # Nearly always all is well: that takes a look at terms alone.
-        every = [term for word in typed.words for term in snapshot.analyzer.terms(word.text)]
-        if retriever_of(snapshot, _BM25).known(every)[1].min(initial=RARE_DOCS + 1) > RARE_DOCS:
-            return Spelling()
+    every = [
+        term
+        for word in typed.words
+        if not word.prefix
+        for term in snapshot.analyzer.terms(word.text)
+    ]
+    counts = retriever_of(snapshot, _BM25).known(every)[1].tolist()
+    doc_freqs = dict(zip(every, counts, strict=True))
+    # Nearly always all is well: that takes a look at terms alone.
+    rare = {term for term, n in doc_freqs.items() if n <= RARE_DOCS}
+    if not rare and not any(word.prefix for word in typed.words):
+        return Spelling()
     words: dict[str, str] = {}
     unknown: list[str] = []
     for text, _, prefix in typed.words:
@@ -65,30 +70,21 @@ def check_spelling(typed: TypedQuery, snapshot: Snapshot) -> Spelling:
                 unknown.append(f"{text}*")
             continue
         for start, stop, terms in tokens_of(text, snapshot.analyzer.of_text(text)):
-            if len(terms) == 1:
+            if len(terms) == 1 and rare.issuperset(terms):
                 words.setdefault(text[start:stop].casefold(), terms[0])
-    doc_freqs = _doc_freqs(words.values(), snapshot)
     meant: dict[str, str] = {}
     for word, term in words.items():
-        if doc_freqs[term] <= RARE_DOCS and accented_terms(word, snapshot):
+        if accented_terms(word, snapshot):
             continue
         if doc_freqs[term] == 0 and not _is_elsewhere(word, snapshot):
             unknown.append(word)
-        if doc_freqs[term] <= RARE_DOCS:
-            near = _nearest(term, doc_freqs[term], snapshot)
-            surfaces = readable_terms(snapshot, near, ()) if near else {}
-            # Stems of unlike words may be alike: what was typed is compared with whole words.
-            likely = sorted((count_edits(word, surfaces[one]), i) for i, one in enumerate(near))
-            if likely:
-                meant[word] = surfaces[near[likely[0][1]]]
+        near = _nearest(term, doc_freqs[term], snapshot)
+        surfaces = readable_terms(snapshot, near, ()) if near else {}
+        # Stems of unlike words may be alike: what was typed is compared with whole words.
+        likely = sorted((count_edits(word, surfaces[one]), i) for i, one in enumerate(near))
+        if likely:
+            meant[word] = surfaces[near[likely[0][1]]]
     return Spelling(tuple(unknown), meant)
-
-
-def _doc_freqs(terms: Iterable[str], snapshot: Snapshot) -> dict[str, int]:
-    names = list(dict.fromkeys(terms))
-    numbers = snapshot.find_terms(names)
-    counts = np.where(numbers >= 0, snapshot.frequencies(np.maximum(numbers, 0))[0], 0)
-    return dict(zip(names, counts.tolist(), strict=True))
 
 
 def _is_elsewhere(word: str, snapshot: Snapshot) -> bool:

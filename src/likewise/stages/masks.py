@@ -55,6 +55,9 @@ class Mask(NamedTuple):
 
 def mask_of(snapshot: Snapshot, filter: Filter = ALL, match: Match | None = None) -> Mask:
     """Give the mask of a filter and of words that must occur; those asked for last are kept."""
+    if match is None and filter is ALL:
+        # Of nearly every query: without a lock.
+        return snapshot.memo("live", lambda: _make(snapshot, (ALL, None)))
     made: Recent[Asked, Mask]
     made = snapshot.memo("masks", lambda: Recent(partial(_make, snapshot), most=_KEPT))
     return made.of((filter, match))

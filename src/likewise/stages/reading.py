@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import lru_cache
 from typing import Any
 
 from likewise import notation, registry
@@ -23,6 +24,12 @@ def read_stage(text: str, *, what: str = "method") -> Stage:
     """Read a stage or a pipeline of stages; `what` names it in messages."""
     if not isinstance(text, str):
         raise WrongType.of(text, f"a {what} is a text such as 'bm25 >> rm3 >> bm25'")
+    return _read(text, what)
+
+
+@lru_cache(maxsize=256)
+def _read(text: str, what: str) -> Stage:
+    """Read what was not read lately: stages are values, and who searches names the same ones."""
     pieces = notation.split(text, ">>")
     if pieces is None:
         raise UsageError(f"{what} {text!r} has parentheses that do not match: each ( needs its )")

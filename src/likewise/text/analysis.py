@@ -184,12 +184,18 @@ class Analyzer:
         self._folds_first = analysis.fold and name in _PLAIN_STEMMERS
         self._stop = _stop_set(analysis)
         self._cache: dict[bytes, list[str]] = {}
+        self._last: tuple[str, list[str]] = ("", [])
 
     def terms(self, text: str) -> list[str]:
         """List the terms of a text in their order."""
-        chunks, tokens = _cut_one(text)
-        resolved = self.terms_of(chunks)
-        return [term for token in tokens for term in resolved[token]]
+        # A query is looked at from several sides, one after the other.
+        known, terms = self._last
+        if text != known:
+            chunks, tokens = _cut_one(text)
+            resolved = self.terms_of(chunks)
+            terms = [term for token in tokens for term in resolved[token]]
+            self._last = (text, terms) if len(text) < _SHORT else self._last
+        return [*terms]
 
     def placed(self, text: str) -> list[tuple[str, int]]:
         """List the terms of a text with their positions, at which dropped words count."""
@@ -336,10 +342,15 @@ class Analyzer:
         return len(word) <= analysis.max_length and is_unspaced(ord(word[0]))
 
 
+def is_short_ascii(text: str) -> bool:
+    """Tell whether a text is cut sooner by a regular expression than by a kernel."""
+    # Letters with a dot between them may be an acronym.
+    return text.isascii() and len(text) < _SHORT and not _DOTTED.search(text)
+
+
 def _cut_one(text: str) -> tuple[Sequence[bytes], Sequence[int]]:
     """Give the distinct chunks of a text, and the number of each that it has in order."""
-    # Letters with a dot between them may be an acronym.
-    if text.isascii() and len(text) < _SHORT and not _DOTTED.search(text):
+    if is_short_ascii(text):
         found = _ASCII_CHUNK.findall(text.lower().encode())
         numbers = {chunk: i for i, chunk in enumerate(dict.fromkeys(found))}
         return [*numbers], [numbers[chunk] for chunk in found]

@@ -6,6 +6,7 @@ once for each distinct one.
 
 from __future__ import annotations
 
+import re
 import unicodedata
 from collections.abc import Iterator, Sequence
 from itertools import pairwise
@@ -14,11 +15,12 @@ from typing import NamedTuple
 import numpy as np
 
 from likewise.compiled import Bytes, Ints, Offsets, kernel
-from likewise.text.analysis import Analyzer, encode
+from likewise.text.analysis import Analyzer, encode, is_short_ascii
 from likewise.text.chunks import acronym, cut, separator
 from likewise.text.table import Strings
 
 _NOT_ASCII = 0x80
+_ASCII_WORD = re.compile("[A-Za-z0-9]+")
 
 
 class Tokens(NamedTuple):
@@ -48,6 +50,12 @@ class Token(NamedTuple):
 
 def tokens_of(text: str, analyzer: Analyzer) -> Iterator[Token]:
     """Give the words of one text; their terms in order are the text's terms."""
+    if is_short_ascii(text):
+        words = [*_ASCII_WORD.finditer(text)]
+        resolved = analyzer.terms_of([word[0].lower().encode() for word in words])
+        for word, its in zip(words, resolved, strict=True):
+            yield Token(*word.span(), tuple(its))
+        return
     found = find_tokens([text], analyzer)
     terms = [tuple(its) for its in analyzer.terms_of(found.spelled.all())]
     for start, stop, word in zip(
