@@ -128,7 +128,7 @@ def test_without_a_kernel_model_the_default_only_expands(bare, capsys):
 @pytest.mark.parametrize("query", ["", "?!", "zebra", "\ud800", "a" * 10_000])
 def test_what_matches_nothing_is_answered_with_nothing(seas, query):
     assert len(seas.search(query)) == 0
-    assert str(seas.search(query, explain=True).untold()) == "no document matches"
+    assert str(seas.search(query, explain=True).without_notes()) == "no document matches"
 
 
 def test_a_query_left_alone_is_smoothed_and_says_so(call, seas):

@@ -169,6 +169,7 @@ def test_arrays_of_other_lengths_are_told(full):
 def test_what_is_open_is_taken_over(grown):
     first = open_snapshot(grown).segments[0]
     assert first.documents[0].id == "a"
+    assert len(first.letter_sets[0]) == first.entry.n_terms
     with Writer(grown) as writer:
         writer.add([Document("d", text="more")])
         assert writer.delete(["a"]) == 1
@@ -176,6 +177,7 @@ def test_what_is_open_is_taken_over(grown):
     later = Segment(newest, lambda file: grown / "data" / file, first)
     assert later.packs is first.packs
     assert later.documents is first.documents
+    assert later.letter_sets is first.letter_sets
     assert later.live.tolist() == [False, False]
     assert first.live.tolist() == [True, False]
 

@@ -31,7 +31,7 @@ def test_answers_are_records_a_table_json_and_a_frame(papers):
     assert list(frame.columns) == ["rank", "doc_id", "score", "title", "year", "tags"]
     assert frame["doc_id"].tolist() == ["1", "4"]
     assert isinstance(answers[:1], lw.Answers)
-    assert str(papers.search("nothing like it").untold()) == "no document matches"
+    assert str(papers.search("nothing like it").without_notes()) == "no document matches"
     assert list(papers.search("zzz").to_frame().columns) == ["rank", "doc_id", "score", "title"]
 
 

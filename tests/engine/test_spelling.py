@@ -69,7 +69,7 @@ def test_what_is_a_part_of_longer_terms_is_not_unknown(tmp_path):
     c = lw.index(texts, to=tmp_path / "c.lw", analysis=lw.Analysis(language="chinese"))
     answers = c.search("税", explain=True)
     assert {answer.doc_id for answer in answers} == {"0", "1"}
-    assert answers.told.unknown == ()
+    assert answers.query_notes.unknown == ()
     assert "税 (in " in str(answers)
     assert str(answers).count("longer word") == 1
-    assert c.search("狗").told.unknown == ("狗",)
+    assert c.search("狗").query_notes.unknown == ("狗",)

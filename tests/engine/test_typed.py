@@ -65,7 +65,7 @@ def test_plain_words_are_searched_for_as_before(c):
 
 def test_without_syntax_operators_are_plain_text(c):
     assert "egypt" in ids(c.search("+nile -egypt", syntax=False))
-    assert c.search("+nile -egypt", syntax=False).told is None
+    assert c.search("+nile -egypt", syntax=False).query_notes is None
 
 
 def test_runs_and_pipelines_read_operators_only_where_asked_to(c):
@@ -100,7 +100,7 @@ def test_a_slip_is_corrected_where_nothing_is_found(c):
 def test_a_slip_beside_words_that_are_found_is_told(c):
     answers = c.search("photosynthsis nile")
     assert ids(answers)[0] == "nile"
-    told = answers.told
+    told = answers.query_notes
     assert (told.unknown, told.suggestion, told.applied) == (
         ("photosynthsis",),
         "photosynthesis nile",
@@ -110,29 +110,29 @@ def test_a_slip_beside_words_that_are_found_is_told(c):
 
 
 def test_operators_stay_in_what_is_suggested(c):
-    assert c.search('title:photosynthsis OR "blakc holes"').told.suggestion == (
+    assert c.search('title:photosynthsis OR "blakc holes"').query_notes.suggestion == (
         'title:photosynthesis OR "black holes"'
     )
 
 
 def test_words_without_any_near_are_named(c):
     answers = c.search("xyzzyx nile quux*")
-    assert {*answers.told.unknown} == {"xyzzyx", "quux*"}
-    assert answers.told.suggestion == ""
+    assert {*answers.query_notes.unknown} == {"xyzzyx", "quux*"}
+    assert answers.query_notes.suggestion == ""
     assert "no document has:" in str(answers)
 
 
 def test_what_is_malformed_is_said(c):
     answers = c.search('"black holes')
     assert ids(answers)[0] == "hole"
-    assert answers.told.notes == ("a quotation mark is not closed: searched as plain words",)
-    assert answers.to_json()["notes"] == [*answers.told.notes]
+    assert answers.query_notes.notes == ("a quotation mark is not closed: searched as plain words",)
+    assert answers.to_json()["notes"] == [*answers.query_notes.notes]
 
 
 def test_words_to_leave_out_alone_find_nothing(c):
     answers = c.search("-tit")
     assert not len(answers)
-    assert answers.told.notes == (ONLY_UNWANTED,)
+    assert answers.query_notes.notes == (ONLY_UNWANTED,)
 
 
 def test_explanations_name_the_phrase(c):
@@ -141,7 +141,7 @@ def test_explanations_name_the_phrase(c):
 
 
 def test_some_of_the_answers_keep_what_was_told(c):
-    assert c.search("photosynthsis nile")[:1].told.unknown == ("photosynthsis",)
+    assert c.search("photosynthsis nile")[:1].query_notes.unknown == ("photosynthsis",)
 
 
 @pytest.mark.parametrize("query", ["volcano", "beatles", "black holes"])
@@ -158,13 +158,13 @@ def test_an_article_is_found_by_its_title(real, tmp_path_factory, query):
 def test_a_phrase_of_which_too_many_texts_would_be_read_says_so(tmp_path, monkeypatch):
     texts = ["the king of Spain", "the king in Spain, of course", "the queen"]
     c = lw.index(texts, to=tmp_path / "c.lw", model="none")
-    assert not c.search('"king of spain"').told.notes
+    assert not c.search('"king of spain"').query_notes.notes
     assert [one.doc_id for one in c.search('"king of spain"')] == ["0"]
     monkeypatch.setattr("likewise.stages.match.MOST_READ", 1)
     c = lw.open(tmp_path / "c.lw")
     answers = c.search('"king of spain"')
     assert {one.doc_id for one in answers} == {"0", "1"}
-    [note] = answers.told.notes
+    [note] = answers.query_notes.notes
     assert 'may have "king of spain"' in note
 
 

@@ -36,7 +36,7 @@ def test_the_order_of_words_and_the_title_decide(c, query, first):
     answers = c.search(query)
     assert [answer.doc_id for answer in answers][: len(first)] == first
     assert answers.method == "exact"
-    assert "as it is spelled" in answers.told.notes[0]
+    assert "as it is spelled" in answers.query_notes.notes[0]
 
 
 def test_scores_split_into_words_order_and_title(c):
@@ -92,7 +92,7 @@ def test_words_of_nearly_every_document_find_them_by_order_or_title(tmp_path, qu
     c = lw.index(COMMON, to=tmp_path / "c.lw", smooth="none")
     answers = c.search(query, k=3)
     assert [answer.doc_id for answer in answers] == found
-    assert "nearly every document has these words" in answers.told.notes[0]
+    assert "nearly every document has these words" in answers.query_notes.notes[0]
 
 
 def test_long_documents_are_read_as_far_as_words_allow(tmp_path, monkeypatch):

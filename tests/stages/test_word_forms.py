@@ -42,7 +42,7 @@ def test_accents_may_be_left_out_where_stems_differ(french, query, expected):
     assert {*found(french, query)} == {*expected}
     answers = french.search(query)
     assert [one.doc_id for one in answers][:1] == expected[:1]
-    told = answers.told
+    told = answers.query_notes
     assert (told.unknown, told.suggestion) == ((), "")
 
 
@@ -89,9 +89,9 @@ def test_accents_that_are_kept_apart_are_found_by_spelling_alone(tmp_path):
     analysis = lw.Analysis(language="fr", fold=False)
     c = lw.index(texts, to=tmp_path / "c.lw", model="none", analysis=analysis)
     answers = c.search("velazquez", expand="none")
-    assert (answers.told.applied, answers.told.suggestion) == (True, "velázquez")
+    assert (answers.query_notes.applied, answers.query_notes.suggestion) == (True, "velázquez")
     assert [one.doc_id for one in answers] == ["0"]
     assert len(c.search("velazquez", syntax=False)) == 0
     beside = c.search("tableau velazquez")
-    assert (beside.told.applied, beside.told.unknown) == (False, ("velazquez",))
-    assert len(c.search("+velazquez", syntax=True).told.lines("")) == 1
+    assert (beside.query_notes.applied, beside.query_notes.unknown) == (False, ("velazquez",))
+    assert len(c.search("+velazquez", syntax=True).query_notes.lines("")) == 1

@@ -20,7 +20,7 @@ from likewise.collection.positions import Placed
 from likewise.collection.postings import BLOCK, Bounds, Postings
 from likewise.collection.records import Records
 from likewise.collection.words import MAIN, TITLE, Words
-from likewise.compiled import Bools, Ints, Offsets
+from likewise.compiled import Bools, Ids, Ints, Offsets
 from likewise.errors import DamagedError
 from likewise.text.table import Strings, find_into
 
@@ -41,7 +41,7 @@ class Segment:
         self._words: dict[str, Words] = {}
         same = before if before is not None and before.entry.packs == entry.packs else None
         if same is not None:
-            shared = ("more_packs", "documents", "fields", "ids", "terms", "cards")
+            shared = ("more_packs", "documents", "fields", "ids", "terms", "letter_sets", "cards")
             self.packs: list[Pack] = same.packs
             # By name: another thread may be opening more of the one before.
             vars(self).update({n: vars(same)[n] for n in shared if n in vars(same)})
@@ -155,6 +155,14 @@ class Segment:
     def terms(self) -> Strings:
         """The terms that it was the first to use."""
         return Strings(self["terms"], self["terms.offsets"])
+
+    @cached_property
+    def letter_sets(self) -> tuple[Ints, Ids]:
+        """The characters of these terms as bits, and how many each has: 12 bytes a term."""
+        # Imported where a word is looked for that may be misspelled.
+        from likewise.collection.letter_sets import letter_sets_of
+
+        return letter_sets_of(*self.terms)
 
     @cached_property
     def documents(self) -> Documents:

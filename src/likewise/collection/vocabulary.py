@@ -5,15 +5,12 @@ Terms stand in the order in which they came, so each question is one pass over t
 
 from __future__ import annotations
 
-from functools import partial
-
 import numpy as np
 
+from likewise.collection.letter_sets import LONGEST, decode, letter_set
 from likewise.collection.snapshot import Snapshot
 from likewise.compiled import Bytes, Ids, Int, Ints, Offsets, kernel
 from likewise.text.analysis import encode
-
-_LONGEST = 64
 
 
 def terms_with(snapshot: Snapshot, text: str, *, prefix: bool = False) -> Ints:
@@ -39,11 +36,10 @@ def terms_near(snapshot: Snapshot, term: str, *, edits: int = 2) -> tuple[Ints, 
 
     An edit puts in, leaves out or changes a character, or swaps two neighbours.
     """
-    key = np.array([ord(char) for char in term[: _LONGEST + 1]], np.int32)
+    key = np.array([ord(char) for char in term[: LONGEST + 1]], np.int32)
     numbers, distances = [np.empty(0, np.int64)], [np.empty(0, np.int64)]
-    for segment in snapshot.segments if 0 < len(key) <= _LONGEST else ():
-        shapes = snapshot.memo(("shapes", segment.entry.id), partial(_shapes_of, *segment.terms))
-        found, far = _find_near(*segment.terms, *shapes, key, edits)
+    for segment in snapshot.segments if 0 < len(key) <= LONGEST else ():
+        found, far = _find_near(*segment.terms, *segment.letter_sets, key, edits)
         numbers.append(found + segment.entry.first_term)
         distances.append(far)
     return np.concatenate(numbers), np.concatenate(distances)
@@ -81,19 +77,6 @@ def _find_with(arena: Bytes, offsets: Offsets, key: Bytes, prefix: bool) -> Ints
 
 
 @kernel
-def _shapes_of(arena: Bytes, offsets: Offsets) -> tuple[Ints, Ids]:
-    """Give the characters of each string as bits, and how many there are (-1: too many)."""
-    letters = np.empty(len(offsets) - 1, np.int64)
-    sizes = np.empty(len(offsets) - 1, np.int32)
-    word = np.empty(_LONGEST, np.int32)
-    for i in range(len(offsets) - 1):
-        size = _decode(arena, np.int64(offsets[i]), np.int64(offsets[i + 1]), word)
-        sizes[i] = size
-        letters[i] = _letters(word[: max(size, 0)])
-    return letters, sizes
-
-
-@kernel
 def _find_accented(arena: Bytes, offsets: Offsets, key: Bytes) -> Ints:
     """Find the strings with other letters than ASCII's that begin and end as a key does.
 
@@ -124,7 +107,7 @@ def _find_accented(arena: Bytes, offsets: Offsets, key: Bytes) -> Ints:
 
 @kernel
 def _find_near(
-    arena: Bytes, offsets: Offsets, letters: Ints, sizes: Ids, key: Ids, most: Int
+    arena: Bytes, offsets: Offsets, sets: Ints, sizes: Ids, key: Ids, most: Int
 ) -> tuple[Ints, Ints]:
     """Find the strings within so many edits of a key, given as its characters.
 
@@ -134,55 +117,27 @@ def _find_near(
     found = np.empty(len(sizes), np.int64)
     far = np.empty(len(sizes), np.int64)
     n = 0
-    word = np.empty(_LONGEST, np.int32)
+    word = np.empty(LONGEST, np.int32)
     rows = np.empty((3, len(key) + 1), np.int64)
-    has = _letters(key)
+    has = letter_set(key)
     for i in range(len(sizes)):
         if sizes[i] < 0 or abs(sizes[i] - len(key)) > most:
             continue
         # An edit takes one character away and brings one: at most two bits differ.
-        differ = has ^ letters[i]
+        differ = has ^ sets[i]
         n_bits = 0
         while differ and n_bits <= 2 * most:
             differ &= differ - np.int64(1)
             n_bits += 1
         if n_bits > 2 * most:
             continue
-        size = _decode(arena, np.int64(offsets[i]), np.int64(offsets[i + 1]), word)
+        size = decode(arena, np.int64(offsets[i]), np.int64(offsets[i + 1]), word)
         distance = _distance(key, word[:size], rows, most)
         if distance <= most:
             found[n] = i
             far[n] = distance
             n += 1
     return found[:n].copy(), far[:n].copy()
-
-
-@kernel
-def _letters(word: Ids) -> Int:
-    """Give the characters of a word as bits, those that are alike by 63 as one."""
-    found = np.int64(0)
-    for char in word:
-        found |= np.int64(1) << np.int64(char % 63)
-    return found
-
-
-@kernel
-def _decode(arena: Bytes, at: Int, stop: Int, out: Ids) -> Int:
-    """Decode UTF-8 into characters and give their number; -1 where they are too many."""
-    n = 0
-    while at < stop:
-        if n == len(out):
-            return -1
-        byte = np.int32(arena[at])
-        more = 0 if byte < 128 else 1 if byte < 0xE0 else 2 if byte < 0xF0 else 3
-        code = byte if more == 0 else byte & (0x3F >> more)
-        for j in range(1, more + 1):
-            if at + j < stop:
-                code = code << 6 | (np.int32(arena[at + j]) & 0x3F)
-        out[n] = code
-        n += 1
-        at += more + 1
-    return n
 
 
 @kernel

@@ -12,7 +12,7 @@ from typing import Any, TypeAlias, overload
 
 from likewise.arguments import check_counts, check_kind
 from likewise.engine.frames import rows_frame
-from likewise.engine.told import Told
+from likewise.engine.query_notes import QueryNotes
 from likewise.records import Explanation, Part, Passage, Query
 from likewise.show.table import align
 from likewise.show.text import columns, counted, one_line, shorten
@@ -163,14 +163,14 @@ class Answers(Sequence[Answer]):
         expanded: Expanded | None = None,
         surfaces: Surfaces | None = None,
         plain_words: Surfaces | None = None,
-        told: Told | None = None,
+        query_notes: QueryNotes | None = None,
     ) -> None:
         check_kind(answers, Iterable, "answers are several Answer")
         self._answers = tuple(answers)
         self.query = query
         self.method = method
         self.expanded = expanded
-        self.told = told
+        self.query_notes = query_notes
         self._surfaces = surfaces
         self._plain_words = plain_words
 
@@ -191,8 +191,8 @@ class Answers(Sequence[Answer]):
         return self._answers[i]
 
     def __str__(self) -> str:
-        if self.told and (lines := self.told.lines(self.query)):
-            return "\n".join([*lines, str(self.untold())])
+        if self.query_notes and (lines := self.query_notes.lines(self.query)):
+            return "\n".join([*lines, str(self.without_notes())])
         explained = any(answer.explanation for answer in self._answers)
         if self.expanded and self._answers and (explained or self.expanded.skipped_reason):
             return f"{self.expanded.shown(columns(), self._words)}\n\n{self.table(columns())}"
@@ -273,13 +273,13 @@ class Answers(Sequence[Answer]):
         """Give the same answers, to be shown with the words that terms stand for."""
         return self._with(self._answers, surfaces=surfaces)
 
-    def asked(self, query: str, told: Told) -> Answers:
+    def asked(self, query: str, query_notes: QueryNotes) -> Answers:
         """Give the same answers with what was typed, and what there is to say of it."""
-        return self._with(self._answers, query=query, told=told)
+        return self._with(self._answers, query=query, query_notes=query_notes)
 
-    def untold(self) -> Answers:
+    def without_notes(self) -> Answers:
         """Give the same answers without what there is to say of the query."""
-        return self._with(self._answers, told=None)
+        return self._with(self._answers, query_notes=None)
 
     def alone(self) -> Answers:
         """Give the same answers without what was made of the query."""
@@ -292,15 +292,15 @@ class Answers(Sequence[Answer]):
             "expanded": self.expanded,
             "surfaces": self._surfaces,
             "plain_words": self._plain_words,
-            "told": self.told,
+            "query_notes": self.query_notes,
         }
         return Answers(answers, **(kept | changed))
 
     def to_json(self) -> dict[str, Any]:
         """Give plain values."""
         values: dict[str, Any] = {"query": self.query, "method": self.method}
-        if self.told:
-            values |= self.told.to_json()
+        if self.query_notes:
+            values |= self.query_notes.to_json()
         if self.expanded:
             terms = [*self.expanded.asked, *self.expanded.added]
             words = self._plain_words(terms) if self._plain_words else None

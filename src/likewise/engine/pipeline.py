@@ -121,16 +121,16 @@ class Pipeline:
         """Turn a result into answers; explained, with the parts of their scores."""
         check_kind(result, Result, "a result is a Result, as results gives them")
         query, ranking, scorer, _ = result
-        told: list[Explanation | None] = [None] * len(ranking.docs)
+        explained: list[Explanation | None] = [None] * len(ranking.docs)
         if explain:
             if scorer is None and len(ranking.docs):
                 raise UsageError(f"{self} does not say what its scores are made of")
-            told = [] if scorer is None else self._summed(query, scorer.explain(ranking.docs))
+            explained = [] if scorer is None else self._summed(query, scorer.explain(ranking.docs))
         ids, cards = self.snapshot.doc_ids(ranking.docs), self.snapshot.cards(ranking.docs)
         found = [
             Answer(doc_id, score, card.title or one_line(card.lead), card.fields, one)
             for doc_id, score, card, one in zip(
-                ids, ranking.scores.tolist(), cards, told, strict=True
+                ids, ranking.scores.tolist(), cards, explained, strict=True
             )
         ]
         answers = Answers(found, query=_shown(query), method=self.name)
@@ -141,18 +141,18 @@ class Pipeline:
                 partial(self._plain_words, query.text, ranking.docs),
                 lambda term: part_of(term, typed, self.snapshot),
             )
-        if explain and not any(one and one.evidence for one in told):
+        if explain and not any(one and one.evidence for one in explained):
             return answers.with_words(partial(self._words, query.text, ranking.docs, found))
         return answers
 
-    def _summed(self, query: Query, told: Sequence[Explanation]) -> list[Explanation | None]:
+    def _summed(self, query: Query, explained: Sequence[Explanation]) -> list[Explanation | None]:
         """Put parts of compounds under the words asked for; likeness has no such parts."""
         typed = self.snapshot.analyzer.terms(query.text)
         return [
             one
             if one.evidence
             else one._replace(parts=in_order(sum_compounds(one.parts, typed, self.snapshot)))
-            for one in told
+            for one in explained
         ]
 
     def _plain_words(self, text: str, docs: Ints, terms: Iterable[str]) -> dict[str, str]:

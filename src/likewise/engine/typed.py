@@ -8,8 +8,8 @@ from operator import and_
 from likewise.collection.snapshot import Snapshot
 from likewise.engine.answers import Answers
 from likewise.engine.pipeline import Pipeline, read_method
+from likewise.engine.query_notes import QueryNotes
 from likewise.engine.spelling import check_spelling
-from likewise.engine.told import Told
 from likewise.records import ALL, Filter, Query
 from likewise.retrieve.exact import CANDIDATES, ExactWords, are_common, exact_words
 from likewise.retrieve.typed import read_typed
@@ -49,8 +49,8 @@ def answer_typed(pipeline: Pipeline, text: str, *, explain: bool = False) -> Ans
         found = pipeline.answers(other, explain=explain)
         applied = bool(len(found))
         answers = found if applied else answers
-    told = Told(tuple(notes), spelling.unknown, suggestion, applied)
-    return answers.asked(text, told)
+    said = QueryNotes(tuple(notes), spelling.unknown, suggestion, applied)
+    return answers.asked(text, said)
 
 
 def _only_spelled(query: Query, snapshot: Snapshot) -> bool:

@@ -218,9 +218,9 @@ def _search(options: argparse.Namespace) -> None:
     if options.json:
         print_json(answers.to_json())
         return
-    for line in answers.told.lines(answers.query) if answers.told else ():
+    for line in answers.query_notes.lines(answers.query) if answers.query_notes else ():
         print(f"likewise: {line}", file=sys.stderr)
-    answers = answers.untold()
+    answers = answers.without_notes()
     if not len(answers) and not collection.snapshot.analyzer.terms(answers.query):
         print("likewise: the query holds no word that is searched for", file=sys.stderr)
     elif answers.expanded and answers.expanded.skipped_reason:

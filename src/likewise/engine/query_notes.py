@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 
-class Told(NamedTuple):
+class QueryNotes(NamedTuple):
     """What there is to say of a query as it was typed.
 
     `notes` say what was not understood, `unknown` are words that no document has, `suggestion` is
