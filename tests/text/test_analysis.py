@@ -263,3 +263,11 @@ def test_stop_words_may_be_typed_without_accents(language, text, expected):
 
 def test_accents_kept_apart_are_kept_apart_in_stop_words():
     assert terms("fur Kinder", language="de", fold=False) == ["fur", "kind"]
+
+
+def test_terms_are_whoever_asked_s_own():
+    analyzer = Analyzer(Analysis("en"))
+    analyzer.terms("wing flutter").clear()
+    assert analyzer.terms("wing flutter") == ["wing", "flutter"]
+    assert analyzer.terms("") == []
+    assert analyzer.terms("wings") == ["wing"]

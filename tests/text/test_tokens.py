@@ -94,3 +94,12 @@ def test_an_acronym_with_dots_is_one_token():
     text = "In the U.S.A. and N.A.C.A., now."
     found = [text[one.start : one.stop] for one in tokens_of(text, Analyzer(Analysis()))]
     assert found == ["In", "the", "U.S.A", "and", "N.A.C.A", "now"]
+
+
+@given(st.text("aB1 .-the", max_size=40))
+def test_a_short_text_has_the_tokens_that_kernels_find(text):
+    found = find_tokens([text], ANALYZER)
+    terms = ANALYZER.terms_of(found.spelled.all())
+    spans = zip(found.starts.tolist(), found.stops.tolist(), found.words.tolist(), strict=True)
+    expected = [(start, stop, tuple(terms[word])) for start, stop, word in spans]
+    assert [*tokens_of(text, ANALYZER)] == expected

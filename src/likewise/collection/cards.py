@@ -22,6 +22,7 @@ AT_ONCE = 16
 # So much of the text stands for the title of a document that has none.
 LEAD = 160
 _SMALL = frozenset((int, float, bool, type(None)))
+_TEXTS = {str}
 _LONGEST = 256
 _CACHED_FRAMES = 64
 
@@ -91,7 +92,12 @@ def _is_short(value: Any) -> bool:
     if kind in _SMALL:
         return True
     if isinstance(value, list | tuple):
-        return len(value) <= AT_ONCE and all(map(_is_short_scalar, value))
+        if len(value) > AT_ONCE:
+            return False
+        # Nearly always texts: no function is called for each.
+        if {*map(type, value)} == _TEXTS:
+            return max(map(len, value)) <= _LONGEST
+        return all(map(_is_short_scalar, value))
     return _is_short_scalar(value)
 
 

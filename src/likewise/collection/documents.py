@@ -167,9 +167,13 @@ class Documents:
         """How many frames there are."""
         return len(self._firsts) - 1
 
-    def block(self, block: int) -> tuple[int, list[Document]]:
-        """Give the first number and the documents of one frame, for whole scans."""
-        return int(self._firsts[block]), [*map(_document, self._read(block).split(b"\n")[:-1])]
+    def block(self, block: int, frame: Frame | None = None) -> tuple[int, list[Document]]:
+        """Give the first number and the documents of one frame, for whole scans.
+
+        It is not read again where `frame` gave it.
+        """
+        lines = _lines(*(frame or self.frame(block)), self._path)
+        return int(self._firsts[block]), [*map(_document, lines.split(b"\n")[:-1])]
 
     def frame(self, block: int) -> Frame:
         """Give one frame as it is."""
@@ -182,7 +186,7 @@ class Documents:
             if block in self._cache:
                 self._cache.move_to_end(block)
                 return self._cache[block]
-        data = self._read(block)
+        data = _lines(*self.frame(block), self._path)
         with self._lock:
             if block not in self._cache:
                 self._cache[block] = data
@@ -191,9 +195,6 @@ class Documents:
             while self._cached_bytes > _CACHED_BYTES and len(self._cache) > 1:
                 self._cached_bytes -= len(self._cache.popitem(last=False)[1])
         return data
-
-    def _read(self, block: int) -> bytes:
-        return _lines(*self.frame(block), self._path)
 
 
 class _Descriptors:

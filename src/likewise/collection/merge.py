@@ -143,11 +143,12 @@ def copy_segment(
         frames: list[Frame] = []
         rows = list[Ints]()
         for block in range(segment.documents.n_blocks)[start : start + _BLOCKS_AT_ONCE]:
-            first, documents = segment.documents.block(block)
+            frame = segment.documents.frame(block)
+            first, documents = segment.documents.block(block, frame)
             live = np.flatnonzero(segment.live[first : first + len(documents)])
             whole = len(live) == len(documents)
             mine = documents if whole else [documents[row] for row in live.tolist()]
-            frames += [segment.documents.frame(block)] if whole else compress(mine)
+            frames += [frame] if whole else compress(mine)
             kept += mine
             rows.append(first + live)
         if kept:
