@@ -213,19 +213,3 @@ def test_the_same_bytes_in_memory_and_in_a_file(tmp_path):
     assert memory.meta == file._arrays.meta
     for name in file._arrays.names:
         assert memory[name].tobytes() == file._arrays[name].tobytes()
-
-
-@pytest.mark.parametrize(
-    "values", [["b", "a", "b"], ["b", "x" * 1000, "a"], [], ["é", "a"], ["a", 2]]
-)
-def test_texts_of_a_list_are_added_as_each_alone(values):
-    several, alone = Memory(), Memory()
-    for out, rows in ((several, [values]), (alone, [[one] for one in values])):
-        writer = FieldsWriter()
-        writer.add(0, [{"tags": ["a", "c"]}])
-        for row in rows:
-            writer.add(1, [{"tags": row}])
-        writer.write(out)
-    assert several.meta == alone.meta
-    assert {*several._arrays} == {*alone._arrays}
-    assert all(several[name].tobytes() == alone[name].tobytes() for name in several._arrays)

@@ -74,27 +74,12 @@ class Column:
         if len(value) > LONGEST_VALUE:
             self.unseen_docs.append(doc)
             return
-        new = len(self._codes)
-        code = self._codes.setdefault(value, new)
-        if code == new:
+        code = self._codes.get(value, -1)
+        if code < 0:
+            code = self._codes[value] = len(self._codes)
             self._code_bytes += 100 + len(value)
         self._text_docs.append(doc)
         self._texts.append(code)
-
-    def add_texts(self, doc: int, values: Sequence[str]) -> None:
-        """Add several texts of a document."""
-        if max(map(len, values)) > LONGEST_VALUE:
-            for value in values:
-                self.add_text(doc, value)
-            return
-        codes = self._codes
-        for value in values:
-            new = len(codes)
-            code = codes.setdefault(value, new)
-            if code == new:
-                self._code_bytes += 100 + len(value)
-            self._texts.append(code)
-        self._text_docs.extend([doc] * len(values))
 
     def decide(self) -> tuple[FieldType | None, str]:
         """Decide on a type, as `schema.decide` does."""

@@ -22,7 +22,6 @@ from likewise.collection.schema import FieldNote, FieldType, Types
 from likewise.compiled import Bools, Doubles, Ints
 from likewise.text.table import Strings
 
-_TEXTS = {str}
 _DIRECTORY = "fields"
 # Apart from the directory, which earlier versions read.
 _DATES = "fields.dates"
@@ -67,8 +66,9 @@ class FieldsWriter:
                 kind = type(value)
                 if kind is str and value.isascii():
                     column.add_text(doc, value)
-                elif kind is list and {*map(type, value)} == _TEXTS and "".join(value).isascii():
-                    column.add_texts(doc, value)
+                elif kind is list and all(type(one) is str and one.isascii() for one in value):
+                    for one in value:
+                        column.add_text(doc, one)
                 else:
                     # As it will be stored, so that a merge, which reads it back, finds the same.
                     column.add(doc, plain(value))
