@@ -267,6 +267,7 @@ def test_smoothing_of_results_is_smoothing_in_a_pipeline(c, first):
 def test_smoothing_reads_so_many_of_what_it_is_given(c, first, monkeypatch):
     """Neither a deeper ranking nor a larger k moves where scores below zero count from."""
     monkeypatch.setattr(smoothing, "DEPTH", 20)
+    monkeypatch.setattr(smoothing, "FLOOR_DEPTH", 20)
     again = "klsa(candidates=0)"
     given = c.pipeline(first, k=150)(QUERIES)
     assert any(result.ranking.scores[20:].min(initial=0) < 0 for result in given)

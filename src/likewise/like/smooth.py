@@ -34,12 +34,11 @@ from likewise.stages.masks import Mask
 from likewise.stages.stage import Context, Result, Scorer, Stage
 
 BY, SCALES = ("rank", "score"), ("max", "raw")
-# So many of the documents that are most like the first are scored by both parts, beside all that
-# were ranked. Where everything that matches was ranked, the best so many are those of all.
-DEPTH = 200
-# Logarithms count from the lowest of so many, whatever is asked for, so that the first answers to
-# few and to many are the same: rankings of them are to be as deep. Other scores below zero count
-# from the lowest of DEPTH.
+# So many that were ranked, and so many of the documents that are most like the first, are scored by
+# both parts however few are asked for: up to here the answers to few are the first of those to
+# many. A little above 1000, as stages that follow read more than they give.
+DEPTH = 1024
+# Scores below zero count from the lowest of so many, whatever is asked for.
 FLOOR_DEPTH = 1000
 # A query of more terms says what it wants. Chosen by benchmarks/defaults.py.
 TERMS = 9
@@ -99,17 +98,16 @@ class Smoothing(Stage):
         return context.map(lambda result: self.smooth(result, rows, context), batch)
 
     def depth(self, k: int, *, log: bool) -> int:
-        """Deep enough for the floor of logarithms, and for the best by both parts."""
-        return 0 if k == 0 else max(k, FLOOR_DEPTH if log else DEPTH)
+        """Deep enough for the best by both parts."""
+        return 0 if k == 0 else max(k, DEPTH)
 
     def smooth(self, result: Result, rows: StoredVectors, context: Context) -> Result:
         """Smooth a ranking by the rows of documents."""
         context.check()
         query, ranking, scorer, first = result
-        log = scorer is not None and scorer.log
         own = docs_in_hand(query, context.snapshot)
         mask = context.mask(query).without(own, context.snapshot)
-        ranking = _open(ranking.cut(self.depth(context.k, log=log)), mask, context)
+        ranking = _open(ranking.cut(self.depth(context.k, log=False)), mask, context)
         if not len(ranking.docs):
             return Result(query)
         seeds = _open(first, mask, context) if self.adapt else EMPTY
@@ -193,9 +191,7 @@ class Spread:
         if not np.isfinite(scores).all():
             raise UsageError(f"{how} smooths finite scores only, and the stage before gave others")
         self.how, self.ranking, self.before, self.rows = how, ranking, before, rows
-        # Of as many as are read for the fewest answers: more of them change no score.
-        depth = FLOOR_DEPTH if before is not None and before.log else DEPTH
-        self.floor = min(float(scores[:depth].min()), 0.0)
+        self.floor = min(float(scores[:FLOOR_DEPTH].min()), 0.0)
         if float(scores.max()) == self.floor:
             # All are as low as the lowest, and yet they were ranked: each counts one.
             self.floor -= 1.0
