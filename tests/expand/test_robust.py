@@ -11,8 +11,9 @@ from likewise.expand.expansion import Feedback, WordSearch
 from likewise.expand.feedback import RankedRM
 from likewise.expand.perturb import perturb
 from likewise.expand.qp import solve
-from likewise.expand.robust import Robust
+from likewise.expand.robust import FIRST, FLAT, Robust
 from likewise.expand.similarity import SIMILARITIES, Similarity
+from likewise.records import Ranking
 from likewise.retrieve.models import BM25
 from likewise.retrieve.words import retriever_of
 
@@ -204,9 +205,56 @@ def test_a_share_of_nothing_leaves_the_query_alone(seas):
     assert sum(whole.terms.values()) == pytest.approx(2)
 
 
+def falling(scores):
+    """A ranking of documents of the collection with these scores."""
+    return Ranking(np.arange(len(scores)), np.array(scores, np.float64))
+
+
+@pytest.mark.parametrize(
+    ("scores", "decline"),
+    [
+        ([9, 8, 7, 6, 5, 4, 3], 1.0),  # There is no tenth: it counts as nothing.
+        ([10, 9.9, 9.8, 9.7, 9.6, 9.5, 9.4, 9.3, 9.2, 9.2, 1, 0], 0.08),
+        ([-1, -2, -3, -3, -3, -3, -3, -3, -3, -3, -5], 0.5),  # From the lowest, -5: 4 to 2.
+    ],
+)
+@pytest.mark.parametrize("adapt", [0.5, 1.0, 2.0, 10.0, 100.0])
+def test_the_share_follows_how_far_scores_fall(shelve, scores, decline, adapt):
+    shelf = shelve([f"wave tsunami w{i} w{i % 3} japan" for i in range(12)])
+    asked = Feedback({"wave": 1.0, "japan": 1.0}, falling(scores))
+    by_query = shelf.expand(Robust(share=0.4, adapt=adapt), asked)
+    fixed = shelf.expand(Robust().with_share(0.4 * min(1.0, adapt * decline)), asked)
+    assert not by_query.skipped_reason
+    assert dict(by_query.terms) == pytest.approx(dict(fixed.terms), rel=1e-12)
+    whole = shelf.expand(Robust(share=0.4), asked)
+    assert (dict(by_query.terms) == dict(whole.terms)) == (adapt * decline >= 1)
+
+
+def test_flat_scores_leave_the_query_alone_and_say_why(shelve):
+    shelf = shelve(["wave japan beach"] * 12)
+    # The same text twelve times: BM25 itself gives all of them one score.
+    asked = shelf.ask({"wave": 1.0})
+    assert len({*asked.ranking.scores.tolist()}) == 1
+    assert shelf.expand(Robust(adapt=10), asked) == ({}, FLAT, "")
+    assert shelf.expand(Robust(), asked).terms
+    [result] = shelf.collection.pipeline("bm25 >> robust(adapt=10) >> bm25")("wave")
+    assert result.query.expansion.skipped_reason == FLAT
+    [plain] = shelf.collection.pipeline("bm25")("wave")
+    assert result.ranking.docs.tolist() == plain.ranking.docs.tolist()
+    assert result.ranking.scores.tolist() == plain.ranking.scores.tolist()
+
+
+def test_as_many_are_read_as_tell_how_flat_scores_are():
+    assert Robust(docs=3, similarity="jaccard").feedback_docs == 3
+    assert Robust(docs=3, similarity="jaccard", adapt=1).feedback_docs == FIRST >= 10
+    assert Robust(docs=50, similarity="jaccard", adapt=1).feedback_docs == 50
+
+
 @pytest.mark.parametrize(
     ("options", "message"),
     [
+        ({"adapt": -1.0}, "adapt from 0 up"),
+        ({"adapt": float("nan")}, "adapt from 0 up"),
         ({"similarity": "cosine"}, "one of loo, tat, loo-near, tat-near, jaccard"),
         ({"kappa": 0.0}, "kappa from 1e-6 to 1e6"),
         ({"gamma": -1.0}, "gamma from 1e-6 to 1e6"),

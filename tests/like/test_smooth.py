@@ -368,6 +368,63 @@ def test_documents_added_later_take_part(make, draw):
     assert len(ranking.docs) == 60
 
 
+def by_hand(ranking, n_terms, adapt, terms):
+    """The share of likeness, by the scores of a ranking."""
+    scores = ranking.scores.tolist()
+    lowest = min(0.0, *scores)
+    tenth = scores[9] - lowest if len(scores) > 9 else 0.0
+    decline = 1 - tenth / (scores[0] - lowest)
+    weight = adapt * decline**0.5 * min(1.0, terms / n_terms) ** 2
+    return weight / (1 + weight)
+
+
+@pytest.mark.parametrize("model", [BM25(), QueryLikelihood()], ids=str)
+@pytest.mark.parametrize(("adapt", "terms"), [(0.5, 9), (2.0, 2), (0.3, 1), (10.0, 3)])
+def test_the_share_follows_the_query(kinds, queries, model, adapt, terms):
+    rows = StoredVectors(kinds, fit_space(kinds, KLSA(axes=20), threads=1))
+    how = Smoothing(adapt=adapt, terms=terms)
+    shares = set()
+    for query in [*queries[:6], queries[0].split()[0], " ".join(queries[:4])]:
+        n_terms = len({*kinds.analyzer.terms(query)})
+        [first] = Pipeline(kinds, model, k=1000)(query)
+        share = by_hand(first.ranking, n_terms, adapt, terms)
+        fixed = replace(how, adapt=0.0, share=share)
+        [found] = Pipeline(kinds, model >> SmoothWith(rows, how), k=20)(query)
+        [expected] = Pipeline(kinds, model >> SmoothWith(rows, fixed), k=20)(query)
+        assert found.ranking.docs.tolist() == expected.ranking.docs.tolist()
+        assert found.ranking.scores == pytest.approx(expected.ranking.scores, rel=1e-9)
+        shares.add(round(share, 6))
+    assert len(shares) > 2
+
+
+def test_after_expansion_the_first_by_the_words_typed_spread_their_scores(kinds, queries):
+    rows = StoredVectors(kinds, fit_space(kinds, KLSA(axes=20), threads=1))
+    differ = 0
+    for query in queries[:8]:
+        n_terms = len({*kinds.analyzer.terms(query)})
+        expansion = lw.stage("bm25 >> rm3(share=0.9,terms=30) >> bm25")
+        how = Smoothing(docs=3, adapt=2.0, candidates=0)
+        [found] = Pipeline(kinds, expansion >> SmoothWith(rows, how), k=600)(query)
+        [typed] = Pipeline(kinds, BM25(), k=1000)(query)
+        [expanded] = Pipeline(kinds, expansion, k=1000)(query)
+        assert found.scorer.first.tolist() == typed.ranking.docs[:3].tolist()
+        differ += found.scorer.first.tolist() != expanded.ranking.docs[:3].tolist()
+        # By dense products: who is like the first by words, against the scores after expansion.
+        vectors = rows.rows(np.arange(kinds.n_slots)).astype(np.float64)
+        like = vectors @ (vectors[typed.ranking.docs[:3]].T @ (1 / np.arange(1, 4)))
+        share = by_hand(expanded.ranking, n_terms, 2.0, 9)
+        before = np.zeros(kinds.n_slots)
+        before[expanded.ranking.docs] = expanded.ranking.scores
+        docs = found.ranking.docs
+        scores = share * like / like[docs].max() + (1 - share) * before / before.max()
+        assert found.ranking.scores == pytest.approx(scores[docs], abs=1e-5)
+        # A fixed share takes the first as they are now.
+        fixed = replace(how, adapt=0.0)
+        [result] = Pipeline(kinds, expansion >> SmoothWith(rows, fixed), k=20)(query)
+        assert result.scorer.first.tolist() == expanded.ranking.docs[:3].tolist()
+    assert differ
+
+
 @dataclass(frozen=True)
 class Given(Stage):
     """A stage that gives what it was told to."""
@@ -405,7 +462,7 @@ def test_what_makes_no_sense_is_refused(kinds, options):
     [
         *("klsa(docs=-1)", "klsa(share=1.1)", "klsa(share=nan)", "klsa(by=chance)"),
         *("klsa(scale=sum)", "klsa(docs=x)", "rm3", "klsa(z=1)", ""),
-        "klsa(candidates=-1)",
+        *("klsa(candidates=-1)", "klsa(adapt=-1)", "klsa(adapt=11)", "klsa(terms=0)"),
     ],
 )
 def test_smoothings_that_make_no_sense_are_refused(text):
