@@ -88,6 +88,9 @@ smoothing of a ranking, by the documents that are like its first ones (--smooth 
            share=0.3         the part of likeness in the score
            by=rank           what each counts: 1/rank, or (by=score) its score
            scale=max         both parts are divided by their maximum, or (scale=raw) are as they are
+           adapt=0           above 0, in place of share: likeness weighs up to so much against 1 of
+                             the score as it was, less where the first scores are flat
+           terms=9           with adapt: less, too, where the query has more terms than this
            model=            the kernel model, as `likewise fit --model klsa --name NAME` stores it
                              (default: fitted last)
 """
