@@ -2,11 +2,11 @@
 
     LIKEWISE_DATA=FOLDER[:FOLDER…] python benchmarks/adjacency.py [--cache FOLDER] [--queries N]
 
-For every judged collection the default search, without `proximity`, answers its queries (of
-collections whose queries are documents: their titles, the document itself left out). Then the
-first documents are ranked anew by every weight of pairs, titles and exact titles on a grid. The
-weights of a row are chosen on all other collections: the best mean of the changes in MAP and P@10,
-where neither falls by more than TOLERANCE on any of those.
+For every set of queries (judged.py) the default search answers, without `proximity`, and without
+`keep`, which would undo some of what is measured. Then the first documents are ranked anew by every
+weight of pairs, titles and exact titles on a grid. The weights of a row are chosen on all other
+sets: the best mean of the changes in MAP and P@10, where neither falls by more than TOLERANCE on
+any of those.
 """
 
 from __future__ import annotations
@@ -17,21 +17,18 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
-import orjson
 
 import likewise as lw
-from likewise.records import Query
+from judged import CACHE, NAMES, Judged, sets_of
 from likewise.retrieve.proximity import Proximate, Proximity, words_asked
-from likewise_papers.folders import find_collection
 
-NAMES = "cran,cisi,cacm,med,npl,cf,checkthat20,semeval-cqa-b,planetmath,mdn,gitbugs2"
 SHARES = (0.0, 0.02, 0.05, 0.1, 0.15, 0.2, 0.3)
 WINDOWS = (1, 2, 4)
 TOLERANCE = 0.002
 DEPTH = 1000
 
 
-class Judged(NamedTuple):
+class Ranked(NamedTuple):
     """What is known of one query: scores of its ranking, which are relevant, unit parts."""
 
     scores: Any
@@ -43,48 +40,34 @@ class Judged(NamedTuple):
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
-    parser.add_argument("--cache", type=Path, default=Path("/tmp/likewise-adjacency"))
-    parser.add_argument("--queries", type=int, default=400, help="at most, of each collection")
+    parser.add_argument("--cache", type=Path, default=CACHE)
+    parser.add_argument("--queries", type=int, default=400, help="at most, of each set")
     parser.add_argument("--only", default=NAMES)
     parser.add_argument("--method", default="", help="the search before (default: the default)")
     options = parser.parse_args()
-    judged: dict[str, list[Judged]] = {}
-    for name in options.only.split(","):
-        folder = find_collection(name)
-        if folder is not None:
-            judged[name] = gather(Path(folder), options)
-            print(f"{name}: {len(judged[name])} queries", flush=True)
+    ranked: dict[str, list[Ranked]] = {}
+    for name, one in sets_of(options.only, cache=options.cache, most=options.queries).items():
+        ranked[name] = gather(one, options.method)
+        print(f"{name}: {len(ranked[name])} queries", flush=True)
     grid = [(*one, w) for one in product(SHARES, SHARES, SHARES) for w in range(len(WINDOWS))]
     grid = [one for one in grid if one[0] or one[3] == 0]
     table = {
-        name: np.array([measure(queries, one) for one in grid]) for name, queries in judged.items()
+        name: np.array([measure(queries, one) for one in grid]) for name, queries in ranked.items()
     }
     report(grid, table)
 
 
-def gather(folder: Path, options: argparse.Namespace) -> list[Judged]:
-    """Answer the queries of a collection, and work out what each part gives to the first."""
-    name = folder.name
-    to = options.cache / f"{name}.lw"
-    if not to.exists():
-        [corpus] = folder.glob("corpus.jsonl*")
-        lw.index(str(corpus), to=to)
-    collection = lw.open(to)
-    snapshot = collection.snapshot
-    qrels = lw.read_qrels(str(folder / "qrels.txt"))
-    lines = (folder / "queries.jsonl").read_bytes().splitlines()
-    rows = [row for row in map(orjson.loads, lines) if any(qrels.get(row["id"], {}).values())]
-    rows = rows[:: max(1, -(-len(rows) // options.queries))]
-    method = options.method or default_without_proximity(collection)
-    pipeline = collection.pipeline(method, k=DEPTH)
+def gather(one: Judged, method: str) -> list[Ranked]:
+    """Answer the queries of a set, and work out what each part gives to the first documents."""
+    snapshot = one.collection.snapshot
+    pipeline = one.collection.pipeline(method or default_without_proximity(one.collection), k=DEPTH)
+    hows = [Proximity(near=1.0, title=1.0, exact=1.0, window=w) for w in WINDOWS]
     found = []
-    for row in rows:
-        text = row["title"] if "doc_id" in row else row["text"]
-        [result] = pipeline(Query(row["id"], text))
+    results = pipeline.results(one.queries)
+    for result, relevant, own in zip(results, one.relevant, one.own, strict=True):
         ranking = result.ranking
         if not len(ranking.docs):
             continue
-        hows = [Proximity(near=1.0, title=1.0, exact=1.0, window=w) for w in WINDOWS]
         first = ranking.cut(hows[0].candidates)
         parts = np.zeros((len(first.docs), len(WINDOWS) + 2))
         asked = words_asked(result.query, snapshot)
@@ -94,33 +77,25 @@ def gather(folder: Path, options: argparse.Namespace) -> list[Judged]:
             scale = gains[0].scale
             every = [gain.parts(first.docs) / scale for gain in gains]
             kinds = np.array([kind for kind, _ in gains[0].names])
-            pairs = [one[:, kinds == "phrase"].sum(axis=1) for one in every]
+            pairs = [some[:, kinds == "phrase"].sum(axis=1) for some in every]
             parts[:, : len(WINDOWS)] = np.stack(pairs, 1)
             parts[:, -2:] = every[0][:, kinds == "title"]
         ids = snapshot.doc_ids(ranking.docs)
-        grades = {doc: grade for doc, grade in qrels[row["id"]].items() if grade > 0}
-        own = row.get("doc_id")
         kept = np.array([doc != own for doc in ids])
-        relevant = np.array([doc in grades for doc in ids])
+        hits = np.array([doc in relevant for doc in ids])
         n = len(first.docs)
         found.append(
-            Judged(
-                ranking.scores[kept],
-                relevant[kept],
-                len(grades.keys() - {own}),
-                scale,
-                parts[kept[:n]],
-            )
+            Ranked(ranking.scores[kept], hits[kept], len(relevant), scale, parts[kept[:n]])
         )
-    return [one for one in found if one.n_relevant]
+    return found
 
 
 def default_without_proximity(collection: lw.Collection) -> str:
     steps = str(collection.pipeline()).split(" >> ")
-    return " >> ".join(step for step in steps if not step.startswith("proximity"))
+    return " >> ".join(step for step in steps if not step.startswith(("proximity", "keep")))
 
 
-def measure(queries: list[Judged], weights: tuple[float, float, float, int]) -> tuple[float, float]:
+def measure(queries: list[Ranked], weights: tuple[float, float, float, int]) -> tuple[float, float]:
     """Give the means of average precision and of precision at 10."""
     near, title, exact, window = weights
     aps, tens = [], []

@@ -2,15 +2,16 @@
 
     LIKEWISE_DATA=FOLDER[:FOLDER…] python benchmarks/defaults.py [--choose] [--cache FOLDER]
 
-Every judged collection at hand answers its queries (of collections whose queries are documents:
-their titles, the document itself left out) by BM25, by the default search and by its parts. Gains
-are relative changes of MAP against BM25 on each collection; queries are hurt or helped where their
-average precision changes; `below` are the collections that a method is significantly below BM25
-on (paired t-test, Holm over collections, .05).
+Every set of queries at hand (judged.py: of collections, and names of categories, marked @) is
+answered by BM25, by the default search and by its parts. Gains are relative changes of MAP against
+BM25 on each set; queries are hurt or helped where their average precision changes; `below` and
+`above` are the sets that a method is significantly below or above BM25 on (paired t-test, Holm over
+sets, .05).
 
 With `--choose` the constants of the default are chosen anew: for each collection on all others, by
 the mean gain, less twenty times what the worst of them loses beyond .05%. Both are printed: what
-each collection gains by what the others chose, and the choice by all.
+each set gains by what the others chose, and the choice by all. All sets of queries of a collection
+are left out together.
 """
 
 from __future__ import annotations
@@ -18,19 +19,14 @@ from __future__ import annotations
 import argparse
 from itertools import product
 from pathlib import Path
-from typing import NamedTuple
 
 import numpy as np
-import orjson
 from scipy.stats import ttest_rel
 
-import likewise as lw
-from likewise.compiled import Doubles
+from judged import CACHE, NAMES, Judged, sets_of
+from likewise.compiled import Bools, Doubles
 from likewise.engine.pipeline import DEFAULT
-from likewise.records import Query
-from likewise_papers.folders import find_collection
 
-NAMES = "cran,cisi,cacm,med,npl,cf,checkthat20,semeval-cqa-b,planetmath,mdn,gitbugs2"
 BEFORE = "bm25 >> robust >> bm25 >> klsa >> proximity"
 _, _, ROBUST, _, KLSA, *_ = DEFAULT
 METHODS = {
@@ -52,55 +48,18 @@ TOLERANCE, PENALTY, LEVEL = 0.0005, 20.0, 0.05
 DEPTH = 1000
 
 
-class Judged(NamedTuple):
-    """A collection, its queries, what is relevant to each, and the document that each is of."""
-
-    collection: lw.Collection
-    queries: list[Query]
-    relevant: list[set[str]]
-    own: list[str]
-
-
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
-    parser.add_argument("--cache", type=Path, default=Path("/tmp/likewise-defaults"))
-    parser.add_argument("--queries", type=int, default=400, help="at most, of each collection")
+    parser.add_argument("--cache", type=Path, default=CACHE)
+    parser.add_argument("--queries", type=int, default=400, help="at most, of each set")
     parser.add_argument("--only", default=NAMES)
     parser.add_argument("--choose", action="store_true", help="choose constants anew")
     options = parser.parse_args()
-    sets = {}
-    for name in options.only.split(","):
-        folder = find_collection(name)
-        if folder is not None:
-            sets[name] = judged(Path(folder), options.cache, options.queries)
+    sets = sets_of(options.only, cache=options.cache, most=options.queries)
     if options.choose:
         choose_constants(sets)
     else:
         compare(sets)
-
-
-def judged(folder: Path, cache: Path, most: int) -> Judged:
-    """Index a collection, and read its queries."""
-    to = cache / f"{folder.name}.lw"
-    if not to.exists():
-        [corpus] = folder.glob("corpus.jsonl*")
-        lw.index(str(corpus), to=to)
-    qrels = lw.read_qrels(str(folder / "qrels.txt"))
-    rows = [orjson.loads(line) for line in (folder / "queries.jsonl").read_bytes().splitlines()]
-    found = Judged(lw.open(to), [], [], [])
-    kept = []
-    for row in rows:
-        own = row.get("doc_id", "")
-        grades = qrels.get(row["id"], {})
-        relevant = {doc for doc, grade in grades.items() if grade > 0 and doc != own}
-        if relevant:
-            text = row["title"] if own else row["text"]
-            kept.append((Query(row["id"], text), relevant, own))
-    for query, relevant, own in kept[:: max(1, -(-len(kept) // most))]:
-        found.queries.append(query)
-        found.relevant.append(relevant)
-        found.own.append(own)
-    return found
 
 
 def precisions(one: Judged, method: str) -> Doubles:
@@ -120,7 +79,7 @@ def compare(sets: dict[str, Judged]) -> None:
     """Print how methods do against BM25."""
     base = {name: precisions(one, "bm25") for name, one in sets.items()}
     print(f"{'MAP, and changes in %':24}" + "".join(f"{name[:8]:>9}" for name in sets), end="")
-    print(f"{'mean':>8}{'worst':>8}{'below':>7}  hurt/helped")
+    print(f"{'mean':>8}{'worst':>8}{'below':>7}{'above':>7}  hurt/helped")
     print(f"{'bm25':24}" + "".join(f"{base[name].mean():9.3f}" for name in sets))
     for label, method in METHODS.items():
         found = {name: precisions(one, method) for name, one in sets.items()}
@@ -130,7 +89,7 @@ def compare(sets: dict[str, Judged]) -> None:
             f"{label:24}"
             + "".join(f"{100 * gain:+9.1f}" for gain in gains)
             + f"{100 * gains.mean():+8.2f}{100 * gains.min():+8.2f}"
-            + f"{n_below(base, found):7d}  {hurt}/{helped}",
+            + f"{n_below(base, found):7d}{n_below(found, base):7d}  {hurt}/{helped}",
             flush=True,
         )
 
@@ -141,7 +100,7 @@ def n_hurt(base: dict[str, Doubles], found: dict[str, Doubles]) -> int:
 
 
 def n_below(base: dict[str, Doubles], found: dict[str, Doubles]) -> int:
-    """Count the collections on which a method is significantly below another (Holm)."""
+    """Count the sets on which a method is significantly below another (Holm)."""
     tests = [ttest_rel(found[name], base[name], alternative="less").pvalue for name in base]
     values = np.sort(np.nan_to_num(np.array(tests), nan=1.0))
     passed = values <= LEVEL / np.arange(len(values), 0, -1)
@@ -151,29 +110,39 @@ def n_below(base: dict[str, Doubles], found: dict[str, Doubles]) -> int:
 def choose_constants(sets: dict[str, Judged]) -> None:
     """Choose the constants of the default, leaving one collection out."""
     base = {name: precisions(one, "bm25") for name, one in sets.items()}
-    grid = {}
+    grid, gains = {}, {}
     for adapt, strength, terms, (docs, gap) in product(ADAPT, STRENGTH, TERMS, KEEP):
         method = (
             f"bm25 >> proximity >> robust(adapt={adapt}) >> bm25 >> klsa(adapt={strength},"
             f"terms={terms}) >> proximity >> keep(docs={docs},gap={gap})"
         )
-        found = {name: precisions(one, method) for name, one in sets.items()}
-        gains = [found[name].mean() / base[name].mean() - 1 for name in sets]
-        grid[method] = np.array(gains)
-        shown = f"{100 * np.mean(gains):+.2f}, worst {100 * min(gains):+.2f}"
-        print(f"{method}: {shown}, {n_hurt(base, found)} hurt", flush=True)
+        grid[method] = found = {name: precisions(one, method) for name, one in sets.items()}
+        gains[method] = np.array([found[name].mean() / base[name].mean() - 1 for name in sets])
+        print(f"{method}: {shown(gains[method])}, {n_hurt(base, found)} hurt", flush=True)
 
-    def worth(gains: Doubles) -> float:
-        return float(gains.mean() + PENALTY * min(0.0, gains.min() + TOLERANCE))
+    def best_of(places: Bools) -> str:
+        def worth(method: str) -> float:
+            some = gains[method][places]
+            return float(some.mean() + PENALTY * min(0.0, some.min() + TOLERANCE))
 
-    held = []
+        return max(grid, key=worth)
+
+    owners = np.array([name.removeprefix("@") for name in sets])
+    held = {}
     for i, name in enumerate(sets):
-        best = max(grid, key=lambda method: worth(np.delete(grid[method], i)))
-        held.append(grid[best][i])
-        print(f"left out {name}: {best}: {100 * held[-1]:+.2f}")
-    print(f"held out: {100 * np.mean(held):+.2f}, worst {100 * min(held):+.2f}")
-    best = max(grid, key=lambda method: worth(grid[method]))
-    print(f"by all: {best}: {100 * grid[best].mean():+.2f}, worst {100 * grid[best].min():+.2f}")
+        best = best_of(owners != owners[i])
+        held[name] = grid[best][name]
+        print(f"left out {name}: {best}: {100 * gains[best][i]:+.2f}")
+    changes = np.array([held[name].mean() / base[name].mean() - 1 for name in sets])
+    print(f"held out: {shown(changes)}, {n_hurt(base, held)} hurt, ", end="")
+    print(f"{n_below(base, held)} significantly below BM25, {n_below(held, base)} above")
+    best = best_of(np.full(len(sets), True))
+    print(f"by all: {best}: {shown(gains[best])}")
+
+
+def shown(gains: Doubles) -> str:
+    """Write the mean and the worst of gains, in %."""
+    return f"{100 * gains.mean():+.2f}, worst {100 * gains.min():+.2f}"
 
 
 if __name__ == "__main__":
