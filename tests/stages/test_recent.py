@@ -7,15 +7,20 @@ from likewise.stages.recent import Recent
 
 def test_those_asked_last_are_kept():
     made = []
-    recent = Recent(lambda key: made.append(key) or [key], most=2)
-    first = recent.of("a")
-    assert recent.of("a") is first
-    recent.of("b")
-    recent.of("a")
-    recent.of("c")
+
+    def make(key):
+        made.append(key)
+        return [key]
+
+    recent = Recent(most=2)
+    first = recent.of("a", make)
+    assert recent.of("a", make) is first
+    recent.of("b", make)
+    recent.of("a", make)
+    recent.of("c", make)
     assert made == ["a", "b", "c"]
-    assert recent.of("a") is first
-    recent.of("b")
+    assert recent.of("a", make) is first
+    recent.of("b", make)
     assert made == ["a", "b", "c", "b"]
 
 
@@ -27,11 +32,11 @@ def test_threads_that_ask_for_others_do_not_wait():
         assert key == "quick" or made.wait(60)
         return key.upper()
 
-    recent = Recent(make, most=2)
+    recent = Recent(most=2)
     found = []
-    slow = threading.Thread(target=lambda: found.append(recent.of("slow")), daemon=True)
+    slow = threading.Thread(target=lambda: found.append(recent.of("slow", make)), daemon=True)
     slow.start()
-    assert recent.of("quick") == "QUICK"
+    assert recent.of("quick", make) == "QUICK"
     made.set()
     slow.join(60)
     assert found == ["SLOW"]
@@ -44,9 +49,9 @@ def test_threads_that_ask_for_the_same_have_the_same():
         both.wait(60)
         return [key]
 
-    recent = Recent(make, most=2)
+    recent = Recent(most=2)
     found = []
-    threads = [threading.Thread(target=lambda: found.append(recent.of(1))) for _ in range(2)]
+    threads = [threading.Thread(target=lambda: found.append(recent.of(1, make))) for _ in range(2)]
     for one in threads:
         one.start()
     for one in threads:
@@ -55,8 +60,8 @@ def test_threads_that_ask_for_the_same_have_the_same():
 
 
 def test_what_cannot_be_made_is_not_kept():
-    recent = Recent(int, most=2)
+    recent = Recent(most=2)
     for _ in range(2):
         with pytest.raises(ValueError, match="nothing"):
-            recent.of("nothing")
-    assert recent.of("7") == 7
+            recent.of("nothing", int)
+    assert recent.of("7", int) == 7

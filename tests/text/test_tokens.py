@@ -83,7 +83,7 @@ def test_sentences_end_where_those_of_bytes_end(text):
     assert find_tokens([text], ANALYZER).ends.tolist() == expected
 
 
-@given(st.text(st.characters(max_codepoint=127), max_size=80))
+@given(st.text(st.characters(max_codepoint=127, exclude_characters="."), max_size=80))
 def test_places_of_an_ascii_text(text):
     starts, stops = find_places(*Strings.of([text.encode()]))
     spans = [match.span() for match in re.finditer("[A-Za-z0-9]+", text)]

@@ -110,11 +110,11 @@ class Compounds:
     def __init__(self, snapshot: Snapshot, links: tuple[str, ...]) -> None:
         self._snapshot = snapshot
         self._links = links
-        self._found = Recent(self._find, most=_KEPT)
+        self._found: Recent[str, dict[str, float]] = Recent(most=_KEPT)
 
     def of(self, part: str) -> dict[str, float]:
         """Give the terms that hold a word as a part, the most frequent ones, and their weights."""
-        return self._found.of(part)
+        return self._found.of(part, self._find)
 
     def _find(self, part: str) -> dict[str, float]:
         snapshot, single = self._snapshot, len(part) == 1

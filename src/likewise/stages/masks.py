@@ -59,8 +59,8 @@ def mask_of(snapshot: Snapshot, filter: Filter = ALL, match: Match | None = None
         # Of nearly every query: without a lock.
         return snapshot.memo("live", lambda: _make(snapshot, (ALL, None)))
     made: Recent[Asked, Mask]
-    made = snapshot.memo("masks", lambda: Recent(partial(_make, snapshot), most=_KEPT))
-    return made.of((filter, match))
+    made = snapshot.memo("masks", lambda: Recent(most=_KEPT))
+    return made.of((filter, match), partial(_make, snapshot))
 
 
 def _make(snapshot: Snapshot, asked: Asked) -> Mask:

@@ -16,22 +16,22 @@ class Recent(Generic[Key, Value]):
     """Values by what they are made of, those asked for last.
 
     They are made outside the lock: threads that ask for different ones do not wait for each other,
-    and of two that ask for the same at once both may make it.
+    and of two that ask for the same at once both may make it. What makes them is not kept: a table
+    that a snapshot keeps must not keep the snapshot.
     """
 
-    def __init__(self, make: Callable[[Key], Value], *, most: int) -> None:
-        self._make = make
+    def __init__(self, *, most: int) -> None:
         self._most = most
         self._lock = Lock()
         self._kept: OrderedDict[Key, Value] = OrderedDict()
 
-    def of(self, key: Key) -> Value:
+    def of(self, key: Key, make: Callable[[Key], Value]) -> Value:
         """Give what is made of a key."""
         with self._lock:
             if key in self._kept:
                 self._kept.move_to_end(key)
                 return self._kept[key]
-        value = self._make(key)
+        value = make(key)
         with self._lock:
             # Where another thread was first, all have the same object.
             value = self._kept.setdefault(key, value)

@@ -32,8 +32,8 @@ def accented_terms(word: str, snapshot: Snapshot) -> Mapping[str, float]:
     if not snapshot.analyzer.stems_accents:
         return {}
     found: Recent[str, dict[str, float]]
-    found = snapshot.memo("accented", lambda: Recent(partial(_find_accented, snapshot), most=_KEPT))
-    return found.of(word)
+    found = snapshot.memo("accented", lambda: Recent(most=_KEPT))
+    return found.of(word, partial(_find_accented, snapshot))
 
 
 def _with_accents(
