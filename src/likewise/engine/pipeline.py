@@ -19,6 +19,7 @@ from likewise.evaluate.trec import Run
 from likewise.records import ALL, Filter, Query, in_order
 from likewise.retrieve.models import BM25
 from likewise.show.text import one_line
+from likewise.stages.by_length import ByLength
 from likewise.stages.compounds import part_of, sum_compounds
 from likewise.stages.stage import Chain, Context, Result, Stage, Where, as_stage
 
@@ -40,6 +41,8 @@ DEFAULT = (
     *("bm25", "proximity", "robust(adapt=10)"),
     *("bm25", "klsa(adapt=0.5)", "proximity", "keep"),
 )
+# Queries of so many distinct terms go over to likeness: benchmarks/long_queries.py.
+LONG = (20, 60)
 # Results hold what explains them: a run drops them batch by batch.
 _BATCH = 1024
 _READ_FOR_WORDS = 10
@@ -210,7 +213,10 @@ def default_search(snapshot: Snapshot) -> Stage:
     if not snapshot.has_positions:
         lacking.add("proximity")
     steps = [step for step in DEFAULT if step.partition("(")[0] not in lacking]
-    return as_stage(" >> ".join(steps))
+    short = as_stage(" >> ".join(steps))
+    if "like" not in snapshot.manifest.defaults:
+        return short
+    return ByLength(short, as_stage("hybrid"), *LONG)
 
 
 def read_search(

@@ -8,6 +8,7 @@ from typing import Any
 from likewise import notation, registry
 from likewise.errors import UsageError, WrongType
 from likewise.records import Filter
+from likewise.stages.by_length import ByLength
 from likewise.stages.fusion import Fuse
 from likewise.stages.stage import Chain, Cut, Stage, Where
 
@@ -72,7 +73,24 @@ def _fuse(inside: str, what: str) -> Stage:
     return Fuse.of(stages, **options)
 
 
-_SPECIAL = {"cut": _cut, "where": _where, "fuse": _fuse}
+def _by_length(inside: str, what: str) -> Stage:
+    stages: list[Stage] = []
+    options: dict[str, int] = {}
+    for piece in filter(None, map(str.strip, notation.split(inside) or [])):
+        key, equals, value = (part.strip() for part in piece.partition("="))
+        if equals and key in ("least", "most"):
+            options[key] = notation.convert(value, like=0, what=f"by-length: {key}")
+        else:
+            stages.append(read_stage(piece, what=what))
+    if len(stages) != 2:
+        raise UsageError(
+            f"by-length takes a stage for short queries and one for long ones, not {len(stages)}"
+        )
+    short, long = stages
+    return ByLength(short, long, **options)
+
+
+_SPECIAL = {"by-length": _by_length, "cut": _cut, "where": _where, "fuse": _fuse}
 
 # As it is called from outside: `likewise.stage("bm25 >> klsa")`.
 stage = read_stage

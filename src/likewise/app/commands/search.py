@@ -35,8 +35,10 @@ flat or the query is long, where the collection has a kernel model (`index` fits
 up to 1, of words and of being like the documents that were first by the words typed. To the first
 30 proximity adds, as shares of the best score: up to 0.15 for words that stand together, 0.02 for
 words in the title, 0.1 where the title is the query, 1.5 for rare words as they are spelled. By the
-words typed the first two documents stay the first two, if they are ahead of the next by 0.05 of the
-best score. Name one of the three options and just that is done: --method bm25 is plain BM25.
+words typed the first three documents stay the first, as far as each is ahead of the next by 0.05 of
+the best score. A query of more than 20 distinct words goes over to likeness, in even steps up to
+60: from there on it is answered as `like --text` is. Name one of the three options and just that is
+done: --method bm25 is plain BM25.
 """
 
 _METHODS = """\
@@ -51,7 +53,7 @@ methods (options in brackets, as in --method "bm25(k1=2,b=0.5)"):
   exact   words as they are spelled that are else left out (the who, c++), and their order
 after a search: >> proximity, words that stand together and titles
           near=0.15 title=0.02 exact=0.1 spelling=1.5 window=2 candidates=30
-after expansion: >> keep, the first by the words typed stay so    docs=2 gap=0.05
+after expansion: >> keep, the first by the words typed stay so    docs=3 gap=0.05
 """
 
 _EXPANDERS = """\
