@@ -36,7 +36,7 @@ BY_LIKENESS = {
     "hybrid lsi": "hybrid(model=lsi)",
     "hybrid lsi all": "hybrid(model=lsi,candidates=0)",
     "hybrid lsi no feedback": "hybrid(model=lsi,feedback=0)",
-    "hybrid lsi beta=2": "hybrid(model=lsi,beta=2,scoring=shares)",
+    "hybrid lsi thing": "hybrid(model=lsi,focus=thing)",
     "hybrid ddm": "hybrid(model=ddm)",
     "hybrid lda": "hybrid(model=lda)",
     "hybrid vectors": "hybrid(model=vectors)",

@@ -31,7 +31,7 @@ import numpy as np
 
 import like_scale
 import likewise as lw
-from likewise.models.model import Weights
+from likewise.like.hybrid import weights_of
 from likewise.models.stored_vectors import vectors_of
 from likewise_papers.folders import find_collection
 from likewise_papers.like.simhash_tfidf import Hashed
@@ -93,12 +93,12 @@ def fitted(c, models, options):
             start = time.process_time()
             c.models.fit(configs[name])
             seconds = time.process_time() - start
-        model, weights = c.models[name], vectors_of(c.snapshot, name).weights or Weights()
+        model, weights = c.models[name], weights_of(vectors_of(c.snapshot, name))
         power = f", power of idf {model.power:g}" if hasattr(model, "power") else ""
         spent = f", {seconds:.0f} s to fit" if seconds else ""
         print(
-            f"  {configs.get(name, name)}: {model.width} axes{power}, vectors count "
-            f"{weights.points:g} and {weights.words:g} ({weights.chosen}){spent}",
+            f"  {configs.get(name, name)}: {model.width} axes{power}, parts count "
+            f"{weights.dense:.2f}, {weights.specific:.2f} and {weights.words:.2f}{spent}",
             flush=True,
         )
 

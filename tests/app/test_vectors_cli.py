@@ -67,7 +67,7 @@ def test_vectors_of_a_file(call):
     assert "without 0" in out
     assert "no vector" not in out
     assert json.loads(call("info", "d.lw", "--json")[1])["models"] == ["vectors"]
-    for method in ("hybrid", "hybrid(only=dense)", "hybrid(beta=0.5)", "eq4"):
+    for method in ("hybrid", "hybrid(only=dense)", "hybrid(focus=0.25)", "eq4"):
         assert themes(call, "--id", "4", "--method", method) == [1] * 5
     code, out, _ = call("like", "d.lw", "--id", "4", "--explain")
     assert code == 0

@@ -10,6 +10,7 @@ from pathlib import Path
 
 import likewise as lw
 from likewise.like.explain import OTHERS, ROUNDING
+from likewise.models.kinds import find_model
 from likewise.models.model import SMOOTH
 from likewise.models.stored_vectors import vectors_of
 
@@ -186,7 +187,7 @@ def _filters(c, questions):
 
 def _model(c, name):
     model = c.models[name]
-    weights = vectors_of(c.snapshot, name).weights
+    weights = find_model(c.snapshot, name).about["weights"]
     return {
         "name": model.name,
         "kind": model.kind,
@@ -196,7 +197,7 @@ def _model(c, name):
         "documents": model.vocabulary.n_docs,
         "settings": dict(model.settings),
         "history": [dict(note) for note in model.history],
-        "weights": [weights.points, weights.words, weights.chosen],
+        "weights": [weights["points"], weights["words"], weights["chosen"]],
     }
 
 

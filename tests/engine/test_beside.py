@@ -16,7 +16,7 @@ from likewise.collection.generations import new_id
 from likewise.collection.layout import MANIFESTS
 from likewise.collection.writer import Writer
 from likewise.errors import CollectionError, UsageError
-from likewise.models.stored_vectors import vectors_of
+from likewise.models.kinds import find_model
 
 from .stressing import ONE, THEMES, ask, begin, made
 
@@ -153,10 +153,10 @@ def test_weights_of_a_model_that_was_fitted_again_meanwhile_are_not_stored(folde
         with pytest.raises(CollectionError, match="lsi was fitted again in the meantime"):
             c.tune(judged, model="lsi")
         other.refresh()
-        assert vectors_of(other.snapshot, "lsi").weights.chosen != "learnt"
+        assert "focus" not in find_model(other.snapshot, "lsi").about
         c.refresh()
         c.tune(judged, model="lsi")
-        assert vectors_of(c.snapshot, "lsi").weights.chosen == "learnt"
+        assert "focus" in find_model(c.snapshot, "lsi").about
 
 
 def test_tuning_waits_for_another_writer(folder):
@@ -166,7 +166,7 @@ def test_tuning_waits_for_another_writer(folder):
         waiting.start()
         c.tune(judged, model="lsi")
         waiting.join()
-        assert vectors_of(c.snapshot, "lsi").weights.chosen == "learnt"
+        assert "focus" in find_model(c.snapshot, "lsi").about
 
 
 def test_a_model_of_a_role_or_type_that_is_not_known_is_left_alone(folder):

@@ -45,8 +45,8 @@ def test_words_in_several_rows_become_one():
 def test_a_projection_is_the_sum_of_its_words(themes, counts):
     model = themes.models["lsi"]
     one = model.as_sums(counts, np.array([2.0]))
-    projection = model.transform(counts).topics[0].astype(np.float64)
-    assert one.totals[0] == pytest.approx(2 * projection / np.linalg.norm(projection), abs=1e-6)
+    nested = model.compact(counts, model.transform(counts))[0].astype(np.float64)
+    assert one.totals[0] == pytest.approx(2 * nested / np.linalg.norm(nested), abs=1e-6)
 
 
 def test_sums_add_up_with_each_word_once(themes):

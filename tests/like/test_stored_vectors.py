@@ -9,8 +9,10 @@ import likewise as lw
 from likewise.collection.writer import Writer
 from likewise.derived.store import derived_of
 from likewise.errors import DamagedError
+from likewise.like.focus import weights_at
 from likewise.models import kinds
 from likewise.models.kinds import VECTORS
+from likewise.models.model import Typical, Weights
 from likewise.models.stored_vectors import vectors_of
 
 from .conftest import documents, likeness_by
@@ -119,16 +121,31 @@ def test_damage_is_found(c):
         path.write_bytes(bytes(data))
 
 
-def test_weights_are_kept_with_the_model(c):
-    learnt = {"points": 1.0, "words": 0.25, "chosen": "learnt"}
+def about_model(c, **changes):
+    """Change what is noted of the model; None takes a note away."""
     [root] = [one for one in c.snapshot.manifest.artifacts if one.kind == "model"]
+    about = {name: value for name, value in {**root.about, **changes}.items() if value is not None}
     with Writer(c.folder) as writer:
-        writer.put(replace(root, about={**root.about, "weights": learnt}))
+        writer.put(replace(root, about=about))
     c.refresh()
     assert missing(c) == []
-    assert vectors_of(c.snapshot).weights.chosen == "learnt"
-    assert likeness_by(c, "hybrid").weights.words == 0.25
-    assert likeness_by(c, "hybrid(beta=3)").weights.words == 3
+
+
+def test_a_learnt_focus_is_kept_with_the_model(c):
+    stored = vectors_of(c.snapshot)
+    assert likeness_by(c, "hybrid").weights == weights_at(0.5, stored.typical)
+    about_model(c, focus=0.25)
+    assert likeness_by(c, "hybrid").weights == weights_at(0.25, stored.typical)
+    assert likeness_by(c, "hybrid(focus=1)").weights == weights_at(1.0, stored.typical)
+
+
+def test_weights_from_before_there_was_a_dial_hold_until_it_is_set(c):
+    learnt = {"points": 1.0, "words": 0.25, "chosen": "learnt"}
+    about_model(c, typical=None, weights=learnt)
+    assert likeness_by(c, "hybrid").weights == Weights(1.0, 0.25, 0.0)
+    assert likeness_by(c, "hybrid(focus=thing)").weights == weights_at(1.0, Typical())
+    about_model(c, focus=0.75)
+    assert likeness_by(c, "hybrid").weights == weights_at(0.75, Typical())
 
 
 def test_large_segments_are_found_by_an_index(c, monkeypatch):

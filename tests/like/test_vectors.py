@@ -7,6 +7,7 @@ import likewise as lw
 from likewise.collection.arrays import Memory
 from likewise.collection.snapshot import open_snapshot
 from likewise.errors import DamagedError, UsageError
+from likewise.like.focus import weights_at
 from likewise.models.kinds import find_model
 from likewise.models.model import Weights
 from likewise.models.stored_vectors import vectors_of
@@ -91,20 +92,20 @@ def test_true_vectors_help(fitted):
 
 def test_the_weight_is_by_trust_unless_it_is_given(fitted, tmp_path):
     model = fitted.models[fitted.models.default()]
-    assert vectors_of(fitted.snapshot).weights == Weights(model.weight, 1.0, "trust")
-    assert 0 < model.weight < 1
+    assert 0 < model.trust < 1
+    assert model.dense_weight == model.trust
+    typical = vectors_of(fitted.snapshot).typical
     for method, weights in (
-        ("hybrid", (model.weight, 1.0)),
-        ("hybrid(beta=3)", (model.weight, 3.0)),
-        ("hybrid(only=dense)", (1.0, 0.0)),
-        ("hybrid(only=specific)", (0.0, 1.0)),
+        ("hybrid", weights_at(0.5, typical, dense=model.trust)),
+        ("hybrid(focus=thing)", weights_at(1.0, typical, dense=model.trust)),
+        ("hybrid(only=dense)", Weights(1, 0, 0)),
+        ("hybrid(only=specific)", Weights(0, 1, 0)),
+        ("hybrid(only=words)", Weights(0, 0, 1)),
     ):
-        used = likeness_by(fitted, method).weights
-        assert (used.points, used.words) == weights
+        assert likeness_by(fitted, method).weights == weights
     c = lw.index(PLAIN, to=tmp_path / "c.lw", model=None)
     c.models.fit(UserVectorsConfig(weight=2.5), vectors=ROWS)
-    assert vectors_of(c.snapshot).weights == Weights(2.5, 1.0, "fixed")
-    assert c.models[c.models.default()].weight == 2.5
+    assert c.models[c.models.default()].dense_weight == 2.5
 
 
 @pytest.mark.parametrize("width", [2, 40])
@@ -114,7 +115,7 @@ def test_random_vectors_do_no_harm(tmp_path, width):
     c.models.fit(vectors=random)
     words = precision(c, "hybrid(only=specific)")
     assert words > 2 / N_KINDS
-    assert c.models[c.models.default()].weight < 0.05
+    assert c.models[c.models.default()].dense_weight < 0.05
     assert precision(c, "hybrid") > words - 0.02
     c.models.fit(UserVectorsConfig(weight=1.0), vectors=random)
     assert precision(c, "hybrid") < words - 0.05, "the weight is what saves it"
@@ -128,7 +129,7 @@ def test_stored_and_loaded_it_is_the_same(fitted, tmp_path):
     one, other = made.transform(counts), again.transform(counts)
     assert all(a.tobytes() == b.tobytes() for a, b in zip(one, other, strict=True))
     assert made.rows(IDS).tobytes() == again.rows(IDS).tobytes()
-    assert (again.trust, again.spread, again.weight) == (made.trust, made.spread, made.weight)
+    assert (again.trust, again.dense_weight) == (made.trust, made.dense_weight)
     np.testing.assert_allclose(made.rows(IDS), made.place(ROWS), atol=0.01)
     assert not made.rows(["unheard"]).any()
     expected = made.with_vectors(ROWS, one)

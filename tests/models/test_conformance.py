@@ -1,5 +1,7 @@
 """What every fitted model keeps, whatever its kind."""
 
+from dataclasses import asdict
+
 import numpy as np
 import pytest
 
@@ -7,8 +9,11 @@ import likewise as lw
 from likewise import registry
 from likewise.collection.text_counts import counts_of
 from likewise.errors import UsageError
+from likewise.like.components import Encoder
+from likewise.like.typical import measure_typical
 from likewise.models.fitting import CONFIGS, FitJob, read_config
-from likewise.models.model import DRIFT, LIKE, SMOOTH, WEIGHTS, Model
+from likewise.models.model import DRIFT, LIKE, SMOOTH, TYPICAL, Model
+from likewise.models.stored_vectors import StoredVectors
 from likewise.models.vector_sources import read_vectors
 
 WORDS = 5
@@ -87,8 +92,8 @@ def test_models_say_what_they_are(model):
     assert isinstance(model, Model)
     assert registry.look_up(registry.MODELS, model.kind) is type(model)
     assert model.role in (LIKE, SMOOTH)
-    assert set(model.derived) <= {WEIGHTS, DRIFT}
-    assert (WEIGHTS in model.derived) == (model.role == LIKE)
+    assert set(model.derived) <= {TYPICAL, DRIFT}
+    assert (TYPICAL in model.derived) == (model.role == LIKE)
     assert model.settings["model"]
 
 
@@ -176,10 +181,10 @@ def test_what_a_model_notes_of_itself_is_there(model, collection):
     else:
         with pytest.raises(UsageError, match="knows no words"):
             _ = model.vocabulary
-    if WEIGHTS in model.derived:
-        weights = model.weights(collection)
-        assert weights.points >= 0
-        assert weights.words >= 0
+    if TYPICAL in model.derived:
+        assert model.dense_weight >= 0
+        typical = measure_typical(Encoder(StoredVectors(collection, model)))
+        assert min(asdict(typical).values()) > 0
 
 
 @pytest.mark.parametrize("name", ["lsi", "lda-vb", "nmf", "categories", "span", "vectors", "klsa"])

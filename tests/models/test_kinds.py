@@ -12,7 +12,7 @@ from likewise.models.model import LIKE
 from likewise.models.topics import TopicModel
 
 MODELS = [
-    "lsi(topics=4,power=1.0)",
+    "lsi(topics=4)",
     "ddm(topics=3,sweeps=12,samples=2)",
     "lda(topics=3,sweeps=5,samples=1)",
     "lda-vb(topics=3,passes=1)",

@@ -20,7 +20,7 @@ from likewise.text.analysis import Analysis
 
 @pytest.mark.parametrize("weighting", ["tfidf", "bm25"])
 def test_axes_are_those_of_a_dense_svd(topical, weighting):
-    model = fit_lsi(topical, LSI(power=1.0, topics=12, weighting=weighting))
+    model = fit_lsi(topical, LSI(topics=12, weighting=weighting))
     counts = topical.term_counts(topical.live_docs())
     vectors = dense(model, counts)[:, : len(model.vocabulary)]
     _, values, axes = np.linalg.svd(vectors, full_matrices=False)
@@ -31,9 +31,7 @@ def test_axes_are_those_of_a_dense_svd(topical, weighting):
 
 
 def test_the_same_bits_on_any_number_of_threads_and_twice(topical):
-    models = [
-        fit_lsi(topical, LSI(power=1.0, topics=5, iterations=4), threads=n) for n in (1, 2, 1)
-    ]
+    models = [fit_lsi(topical, LSI(topics=5, iterations=4), threads=n) for n in (1, 2, 1)]
     assert len({model.basis.tobytes() for model in models}) == 1
     assert len({model.values.tobytes() for model in models}) == 1
 
@@ -45,7 +43,7 @@ def test_documents_are_read_again_where_memory_cannot_hold_them(topical, monkeyp
     monkeypatch.setattr(
         type(topical), "term_counts", lambda self, docs: reads.append(len(docs)) or read(self, docs)
     )
-    config = LSI(power=1.0, topics=2, iterations=2)
+    config = LSI(topics=2, iterations=2)
     held = fit_lsi(topical, config)
     assert reads == [50] * 16
     reads.clear()
@@ -56,7 +54,7 @@ def test_documents_are_read_again_where_memory_cannot_hold_them(topical, monkeyp
 
 
 def test_little_memory_keeps_the_most_frequent_terms(topical):
-    config = LSI(power=1.0, topics=5)
+    config = LSI(topics=5)
     full = fit_lsi(topical, config)
     tight = fit_lsi(topical, config, memory=200_000)
     assert 0 < len(tight.vocabulary) < len(full.vocabulary)
@@ -69,17 +67,17 @@ def test_little_memory_keeps_the_most_frequent_terms(topical):
 
 def test_a_sample_finds_nearly_the_same_axes(topical):
     every, some = (
-        fit_lsi(topical, LSI(power=1.0, topics=12, docs=0)),
-        fit_lsi(topical, LSI(power=1.0, topics=12, docs=200)),
+        fit_lsi(topical, LSI(topics=12, docs=0)),
+        fit_lsi(topical, LSI(topics=12, docs=200)),
     )
     assert every.vocabulary.n_docs == 400
     assert some.vocabulary.n_docs == 200
     counts = topical.term_counts(topical.live_docs())
     shares = [model.transform(counts).shares[:, 0].mean() for model in (every, some)]
     assert shares[1] == pytest.approx(shares[0], rel=0.2)
-    again = fit_lsi(topical, LSI(power=1.0, topics=12, docs=200))
+    again = fit_lsi(topical, LSI(topics=12, docs=200))
     assert again.basis.tobytes() == some.basis.tobytes()
-    other = fit_lsi(topical, LSI(power=1.0, topics=12, docs=200, seed=1))
+    other = fit_lsi(topical, LSI(topics=12, docs=200, seed=1))
     assert other.vocabulary.doc_freqs.tolist() != some.vocabulary.doc_freqs.tolist()
 
 
@@ -109,7 +107,7 @@ def test_words_that_the_analysis_leaves_out_say_nothing(tmp_path):
     texts = [f"{text} {'most' if i else ''}" for i, text in enumerate(texts)]
     analysis = Analysis(stemmer="none", stop="none", max_df=0.9)
     collection = collection_of(texts, tmp_path / "lw", analysis)
-    model = fit_lsi(collection, LSI(power=1.0, topics=2))
+    model = fit_lsi(collection, LSI(topics=2))
     triples = model.transform(collection.term_counts(collection.live_docs()))
     assert not {"the", "most"} & set(collection.terms(triples.terms))
     rows = np.searchsorted(model.vocabulary.terms, collection.find_terms(["the", "most"]))
@@ -143,7 +141,7 @@ def test_documents_of_the_same_group_are_found(real, tmp_path):
     build(tmp_path / "lw", newsgroups(real))
     collection = open_snapshot(tmp_path / "lw")
     counts = collection.term_counts(collection.live_docs())
-    model = fit_lsi(collection, LSI(power=1.0, topics=100))
+    model = fit_lsi(collection, LSI(topics=100))
     triples = model.transform(counts)
     lengths = np.linalg.norm(triples.topics, axis=1, keepdims=True)
     topics = triples.topics / np.maximum(lengths, 1e-9)

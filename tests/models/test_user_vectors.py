@@ -211,7 +211,6 @@ def test_lengths_and_a_common_shift_of_vectors_do_not_matter(topical, by_kind):
     shift = 3 * unit(random_vectors(40)[:1])
     shifted = fit_user_vectors(topical, docs, y + shift)
     assert shifted.trust == pytest.approx(plain.trust, abs=0.03)
-    assert shifted.spread == pytest.approx(plain.spread, rel=0.1)
 
 
 # Documents in halves
@@ -272,7 +271,7 @@ def test_true_vectors_help_and_random_ones_do_no_harm(topical, kinds, by_kind):
     docs = topical.live_docs()
     model = fit_user_vectors(topical, docs, by_kind)
     near, own = scores_of(model, topical, by_kind)
-    together = precision(model.weight * near + own, kinds)
+    together = precision(model.dense_weight * near + own, kinds)
     assert together > precision(near, kinds) - 0.01
     assert together > precision(own, kinds) + 0.1
     for width in (2, 40):
@@ -280,30 +279,8 @@ def test_true_vectors_help_and_random_ones_do_no_harm(topical, kinds, by_kind):
         model = fit_user_vectors(topical, docs, vectors)
         near, own = scores_of(model, topical, vectors)
         alone = precision(own.copy(), kinds)
-        assert precision(model.weight * near + own, kinds) > alone - 0.01
+        assert precision(model.dense_weight * near + own, kinds) > alone - 0.01
         assert precision(near + own, kinds) < alone - 0.05, "the weight is what saves it"
-
-
-def test_the_weight_makes_up_for_how_far_cosines_spread(topical, kinds):
-    """Two dimensions' cosines are anything from -1 to 1, those of a hundred nearly zero."""
-    narrow, wide = (
-        np.random.default_rng(5).standard_normal((N_KINDS, width))[kinds] for width in (2, 100)
-    )
-    models = [
-        fit_user_vectors(
-            topical,
-            topical.live_docs(),
-            vectors + 1e-3 * random_vectors(width),
-            UserVectorsConfig(blend=0),
-        )
-        for vectors, width in ((narrow, 2), (wide, 100))
-    ]
-    for model, vectors in zip(models, (narrow, wide), strict=True):
-        x = model.place(vectors)
-        products = (x @ x.T)[~np.eye(N_DOCS, dtype=bool)]
-        assert model.spread == pytest.approx(np.sqrt((products**2).mean()), rel=0.15)
-        assert model.weight == pytest.approx(0.11 * model.trust / model.spread)
-    assert models[0].weight < models[1].weight
 
 
 def test_a_batch_gives_each_document_what_it_gets_alone(topical, by_kind, monkeypatch):
@@ -339,7 +316,7 @@ def test_the_same_bits_on_any_number_of_threads_and_in_any_memory(topical, linea
     for part in ("turn", "centre"):
         assert len({getattr(model, part).tobytes() for model in fitted}) == 1
     assert len({model.axes.basis.tobytes() for model in fitted}) == 1
-    assert len({(model.trust, model.spread) for model in fitted}) == 1
+    assert len({model.trust for model in fitted}) == 1
     other = fit_user_vectors(topical, docs, linear, UserVectorsConfig(docs=500, seed=1))
     assert other.centre.tobytes() != fitted[0].centre.tobytes()
 
@@ -430,8 +407,8 @@ def test_a_model_can_be_made_of_its_parts(topical, by_kind):
     """What storage keeps is enough."""
     model = fit_user_vectors(topical, topical.live_docs(), by_kind)
     axes = Subspace(model.name, model.vocabulary, model.axes.basis, model.axes.values)
-    again = UserVectors(model.name, axes, model.turn, model.centre, model.trust, model.spread)
+    again = UserVectors(model.name, axes, model.turn, model.centre, model.trust)
     first, second = decompose(model, topical), decompose(again, topical)
     assert all(a.tobytes() == b.tobytes() for a, b in zip(first, second, strict=True))
-    assert again.weight == model.weight
+    assert again.dense_weight == model.dense_weight
     assert again.width == 40

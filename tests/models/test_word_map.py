@@ -1,11 +1,7 @@
 import numpy as np
-import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 from likewise.models import word_map
 from likewise.models.lanczos import slabs
-from likewise.models.vector_sources import unit
 
 
 def test_faint_axes_are_orthonormal_too():
@@ -18,11 +14,3 @@ def test_faint_axes_are_orthonormal_too():
     np.testing.assert_allclose(axes.T @ axes, np.eye(6), atol=1e-5)
     np.testing.assert_allclose(axes @ turn, mapped, atol=1e-6)
     np.testing.assert_allclose(good, np.eye(6), atol=1e-6)
-
-
-@given(st.integers(1, 9), st.integers(1, 5), st.integers(0, 99))
-def test_spread_is_that_of_pairs_and_never_below_its_bound(n, width, seed):
-    rows = unit(np.random.default_rng(seed).standard_normal((n, width)))
-    pairs = (rows @ rows.T)[~np.eye(n, dtype=bool)]
-    square = (pairs**2).mean() if n > 1 else 0
-    assert word_map._spread(rows) == pytest.approx(np.sqrt(max(square, 1 / width)), abs=1e-3)

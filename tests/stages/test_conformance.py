@@ -66,7 +66,7 @@ def c(tmp_path_factory):
     ]
     documents += [{**documents[4], "id": "same"}, {"id": "void", "text": "", "theme": "none"}]
     folder = tmp_path_factory.mktemp("stages") / "c.lw"
-    c = lw.index(documents[:80], to=folder, model="lsi(topics=6)", smooth="klsa(axes=6)")
+    c = lw.index(documents[:80], to=folder, model="lsi(topics=6,rungs=1)", smooth="klsa(axes=6)")
     c.add(documents[80:130])
     c.add(documents[130:])
     c.terms.make_graph(threads=1)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import asdict
 from dataclasses import replace as changed
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self, cast
@@ -214,16 +213,24 @@ class Collection:
         k: int = 10,
         filter: Filters = "",
         method: Method = "hybrid",
+        focus: str | float = "",
         explain: bool = False,
     ) -> Answers:
         """Find the k documents most like some in hand: ids of the collection, or texts.
 
+        `focus` says in what: "subject" (documents on the same subject), "thing" (that say the same
+        thing: duplicates, what is cited or linked), "balanced" between the two, or a number from 0
+        to 1; "" is what `tune` learnt, else balanced.
         A score is the mean of those for each document, less half the mean of those for `unlike`.
         `vector` is that of the one text, for a model of vectors. `near` is a method as well: the
         documents nearest to one in a model's space, as in `near(metric=js)`.
         """
         query = like_query(ids, text, unlike, unlike_text, vector)
         stage = read_method(method)
+        if focus != "":
+            from likewise.like.hybrid import with_focus
+
+            stage = with_focus(stage, focus)
         if vector is not None and not stage.compares_vectors:
             raise UsageError(f"method {stage} has no use for a vector; hybrid and eq4 compare them")
         pipeline = Pipeline(self.snapshot, read_method(stage, filter), k=k)
@@ -343,38 +350,33 @@ class Collection:
         return qrels_from_labels(values, wanted=_sampled(asking, sample, seed))
 
     def tune(self, qrels: Qrels, *, model: str = "", store: bool = True) -> Learnt:
-        """Learn how much specific words count from judgements whose queries are documents by id."""
+        """Learn the focus of likeness from judgements whose queries are documents by id."""
         from likewise.models.kinds import find_model
-        from likewise.models.model import Weights
 
         check_kind(qrels, Qrels, "judgements are Qrels, as read_qrels gives them")
-        learnt, points, name, id = self._learn(qrels, model)
+        learnt, name, id = self._learn(qrels, model)
         if store:
             with Writer(self.folder, wait=True) as writer:
-                weights = asdict(Weights(points, learnt.chosen, "learnt"))
                 artifact = find_model(writer.snapshot, name)
                 if artifact.id != id:
                     raise CollectionError(f"{name} was fitted again in the meantime; tune it again")
-                about = dict(artifact.about) | {"weights": weights}
+                about = {**artifact.about, "focus": learnt.chosen}
                 writer.put(changed(artifact, about=about))
             self._state.changed()
         return learnt
 
     @of_one_state
-    def _learn(self, qrels: Qrels, model: str) -> tuple[Learnt, float, str, str]:
-        """Learn the weight; give also that of points, and which model it is of.
+    def _learn(self, qrels: Qrels, model: str) -> tuple[Learnt, str, str]:
+        """Learn the focus; give also the model that it is of.
 
         What holds the state is let go of before anything is stored, so that it can be removed.
         """
-        from likewise.evaluate.learn import learn_weights
-        from likewise.like.components import Encoder
-        from likewise.models.model import Weights
+        from likewise.evaluate.learn import learn_focus
         from likewise.models.stored_vectors import vectors_of
 
         stored = vectors_of(self.snapshot, model)
-        now = stored.weights or Weights()
-        learnt = learn_weights(Encoder(stored), now, qrels, threads=os.cpu_count() or 1)
-        return learnt, now.points, stored.model.name, stored.artifact.id if stored.artifact else ""
+        learnt = learn_focus(stored, qrels, threads=os.cpu_count() or 1)
+        return learnt, stored.model.name, stored.artifact.id if stored.artifact else ""
 
     @of_one_state
     def risk(

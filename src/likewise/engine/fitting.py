@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from contextlib import suppress
 from dataclasses import asdict
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
 
@@ -118,23 +119,26 @@ class _Fit:
             model,
             name=self.name,
             job=self._job,
-            noted=self._chosen(model),
+            note=partial(self._note, model),
             default=self._default,
             threads=threads or os.cpu_count() or 1,
         )
 
-    def _chosen(self, model: Model) -> dict[str, Any]:
-        """Give how documents are compared by a model, and how well it knows those of now."""
+    def _note(self, model: Model, stored: Snapshot, name: str) -> dict[str, Any]:
+        """Give what documents have in common by a model, and how well it knows those of now."""
+        from likewise.like.components import Encoder
         from likewise.like.drift import measure
-        from likewise.models.model import DRIFT, WEIGHTS
+        from likewise.like.typical import measure_typical
+        from likewise.models.model import DRIFT, TYPICAL
+        from likewise.models.stored_vectors import vectors_of
 
-        chosen: dict[str, Any] = {}
+        noted: dict[str, Any] = {}
         if DRIFT in model.derived:
             fitness = measure(self.snapshot, model, self.snapshot.live_docs())
-            chosen["fitness"] = asdict(fitness)
-        if WEIGHTS in model.derived:
-            chosen["weights"] = asdict(model.weights(self.snapshot))
-        return chosen
+            noted["fitness"] = asdict(fitness)
+        if TYPICAL in model.derived:
+            noted["typical"] = asdict(measure_typical(Encoder(vectors_of(stored, name))))
+        return noted
 
 
 def _has_searched(snapshot: Snapshot) -> bool:

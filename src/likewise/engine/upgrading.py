@@ -272,7 +272,7 @@ def _vectors(fitted: Fitted) -> Carried:
     arrays |= {"centre": found["centre"], "turn": found["turn"].reshape(-1, width)}
     arrays |= {"kept.keys": found["vector-keys"], "kept.scales": found["vector-scales"]}
     arrays["kept.codes"] = found["vector-codes"].reshape(-1, width)
-    more = _about(fitted, "vectors", "trust", "spread", "blend", "weight")
+    more = _about(fitted, "vectors", "trust", "blend", "weight")
     return arrays, about | more
 
 

@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     from likewise.like.hybrid import Likeness
 
 # Groups of parts, and parts that no word stands for.
-TOPICS, RELATED, SPECIFIC = "topics", "related words", "specific words"
+TOPICS, RELATED, SPECIFIC, WORDS = "topics", "related words", "specific words", "all words"
 VECTORS, ROUNDING, FEEDBACK, OTHERS = "vectors", "rounding", "feedback documents", "other words"
 _TOPIC_WORDS = 6
 # A query's vector is in single precision.
@@ -92,7 +92,7 @@ class Explainer:
         if not len(docs):
             return []
         split = self.likeness.split(query.asked, docs)
-        rows = self.likeness.weights.points * self.likeness.rows(docs)
+        rows = self.likeness.weights.dense * self.likeness.rows(docs)
         counts = self.snapshot.term_counts(docs)
         told = self.model.attribute(query.encoded, query.asked.point, counts, rows)
         return _Reading(self, query, docs, split, told).explanations()
@@ -174,13 +174,15 @@ class _Reading:
 
     def explanations(self) -> list[Explanation]:
         """Give the trees of the answers' scores."""
-        leading = [_leading(split) for split in self.split]
-        names = self._names(leading)
+        specific = [_leading(split.terms, split.specific) for split in self.split]
+        words = [_leading(split.terms, split.words) for split in self.split]
+        names = self._names([*specific, *words])
         found = []
         for i, (split, told) in enumerate(zip(self.split, self.told, strict=True)):
             groups = [
                 *self._dense(told, float(split.topics.sum()), names),
-                *_specific(split, *leading[i], names),
+                *_by_words(SPECIFIC, split.specific, *specific[i], names),
+                *_by_words(WORDS, split.words, *words[i], names),
             ]
             found.append(Explanation(split.score, in_order(groups), LikeEvidence(self, i)))
         return found
@@ -276,25 +278,27 @@ def _group(name: str, parts: Sequence[Part], total: float) -> list[Part]:
     return [Part("group", name, total, tuple(parts))] if parts else []
 
 
-def _leading(split: Parts) -> tuple[Ints, Doubles]:
-    """Give the specific words that give most, by magnitude, and what they give."""
-    order = by_magnitude(split.words)[:LEADING]
-    return split.terms[order], split.words[order]
+def _leading(terms: Ints, scores: Doubles) -> tuple[Ints, Doubles]:
+    """Give the words that give most, by magnitude, and what they give."""
+    order = by_magnitude(scores)[:LEADING]
+    return terms[order], scores[order]
 
 
-def _specific(split: Parts, terms: Ints, scores: Doubles, names: Mapping[int, str]) -> list[Part]:
-    """Give the group of the leading specific words, and what the others give."""
-    total = float(split.words.sum())
+def _by_words(
+    group: str, every: Doubles, terms: Ints, scores: Doubles, names: Mapping[int, str]
+) -> list[Part]:
+    """Give the group of the leading words, and what the others give."""
+    total = float(every.sum())
     parts = [
         _part(("word", names[term], score, ()))
         for term, score in zip(terms.tolist(), scores.tolist(), strict=True)
     ]
-    if np.count_nonzero(split.words) > len(parts):
+    if np.count_nonzero(every) > len(parts):
         parts.append(Part("rest", OTHERS, total - sum([part.score for part in parts])))
-    return _group(SPECIFIC, parts, total)
+    return _group(group, parts, total)
 
 
 def _merged(dense: Shares, split: Parts) -> WordShares:
-    """Put what words carry of both parts of a score together, without those that give nothing."""
+    """Put what words carry of all parts of a score together, without those that give nothing."""
     carried = (dense.terms, dense.scores, dense.topics)
-    return WordShares(*merge_shares(carried, (split.terms, split.words)))
+    return WordShares(*merge_shares(carried, (split.terms, split.specific + split.words)))

@@ -1,4 +1,4 @@
-"""Which documents are like these? A hybrid score of dense vectors and specific words, as a stage.
+"""Which documents are like these? A hybrid score of dense vectors and of words, as a stage.
 
 Level one finds candidates by each component; level two scores them by all and ranks them. With
 `candidates` 0 every document is scored: the reference.
@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import ClassVar
 
@@ -17,16 +17,17 @@ import numpy as np
 from likewise.compiled import Bools, Doubles, Floats, Ints
 from likewise.errors import UsageError
 from likewise.like.components import (
+    AllWords,
     Component,
     Dense,
     EncodedQuery,
     Encoder,
     Parts,
-    Scoring,
     SpecificWords,
     mix,
 )
 from likewise.like.explain import Explainer, LikeQuery
+from likewise.like.focus import named_focus, read_focus, weights_at
 from likewise.models.attribution import EncodedDocument
 from likewise.models.model import Weights
 from likewise.models.stored_vectors import StoredVectors, vectors_of
@@ -35,8 +36,9 @@ from likewise.retrieve.question import AGAINST, Question, question_of
 from likewise.stages.masks import mask_of
 from likewise.stages.stage import Context, Result, Stage
 
-CANDIDATES = 100
-DENSE, SPECIFIC = "dense", "specific"
+CANDIDATES = 200
+DENSE, SPECIFIC, WORDS = "dense", "specific", "words"
+_ALONE = {DENSE: Weights(1, 0, 0), SPECIFIC: Weights(0, 1, 0), WORDS: Weights(0, 0, 1)}
 # A scan adds up in single precision and any order: whatever is this near the last is scored.
 _ROUNDING = 1e-5
 _NONE: Ints = np.empty(0, np.int64)
@@ -64,55 +66,62 @@ class LikenessStage(Stage):
 
 @dataclass(frozen=True)
 class Hybrid(LikenessStage):
-    """Compare dense vectors and specific words: `⟨x, x'⟩ + beta ⟨ψ, ψ'⟩`.
+    """Compare dense vectors, specific words and all words: see `like.focus` for the score.
 
-    `model` "" is the model fitted last. `beta` below zero is the one that was chosen for the
-    collection. `scoring` is `even` (vectors of length one) or `shares` (as long as the root of
-    their shares). `candidates` are how many are taken by each component; 0 scores every document.
-    The mean of the dense vectors of the `feedback` best answers is added to the query's, and
-    candidates are ranked once more: that draws answers together. It raised the share of answers of
-    the same group or category by .01 to .02, and lowered that of pages linked to by .008.
+    `model` "" is the model fitted last. `focus` is the dial from `subject` over `balanced` to
+    `thing`, or a number from 0 to 1; "" is what was learnt for the collection, else balanced.
+    `candidates` are how many are taken by each part; 0 scores every document. The mean of the dense
+    vectors of the `feedback` best answers is added to the query's, and candidates are ranked once
+    more: that draws answers together (on 15 tasks 2% more documents of the same subject, as many
+    that say the same thing).
 
-    `only` "dense" or "specific" compares that component alone, without feedback; specific words
+    `only` "dense", "specific" or "words" compares that part alone, without feedback; specific words
     are then compared with those of every document.
     """
 
     model: str = ""
-    beta: float = -1.0
-    scoring: str = "even"
+    focus: str = ""
     candidates: int = CANDIDATES
     feedback: int = 3
     only: str = ""
     notation: ClassVar[str] = "hybrid"
 
     def __post_init__(self) -> None:
-        if self.scoring not in (Scoring.EVEN, Scoring.SHARES):
-            raise UsageError(
-                f"method {self.notation}: scoring must be even or shares, not {self.scoring}"
-            )
         check_candidates(self.notation, self.candidates)
         if self.feedback < 0:
             raise UsageError(
                 f"method {self.notation}: feedback must be 0 or more, not {self.feedback}"
             )
-        if self.only not in ("", DENSE, SPECIFIC):
+        if self.only not in ("", *_ALONE):
             raise UsageError(
-                f"method {self.notation}: only must be dense or specific, not {self.only}"
+                f"method {self.notation}: only must be dense, specific or words, not {self.only}"
             )
+        if self.focus:
+            read_focus(self.focus)
 
     def ranker(self, stored: StoredVectors) -> HybridRanker:
         """Make a ranker of stored vectors."""
-        encoder = Encoder(stored, Scoring(self.scoring))
-        if self.only == DENSE:
-            return HybridRanker(Likeness(encoder, Weights(1.0, 0.0)), candidates=self.candidates)
-        if self.only == SPECIFIC:
-            return HybridRanker(Likeness(encoder, Weights(0.0, 1.0)), candidates=0)
-        chosen = stored.weights or Weights()
-        beta = chosen.words if self.beta < 0 else self.beta
-        # Vectors that nothing speaks for find no candidates: then it is the words' ranking.
-        candidates = self.candidates if chosen.points else 0
-        likeness = Likeness(encoder, Weights(chosen.points, beta))
-        return HybridRanker(likeness, candidates=candidates, feedback=self.feedback)
+        encoder = Encoder(stored)
+        if self.only:
+            candidates = 0 if self.only == SPECIFIC else self.candidates
+            return HybridRanker(Likeness(encoder, _ALONE[self.only]), candidates=candidates)
+        likeness = Likeness(encoder, weights_of(stored, self.focus))
+        return HybridRanker(likeness, candidates=self.candidates, feedback=self.feedback)
+
+
+def with_focus(stage: Stage, focus: str | float) -> Stage:
+    """Give a stage that compares documents at another place of the dial."""
+    if not isinstance(stage, Hybrid):
+        raise UsageError(f"focus is how hybrid compares documents, and {stage} has none")
+    return replace(stage, focus=named_focus(read_focus(focus)))
+
+
+def weights_of(stored: StoredVectors, focus: str = "") -> Weights:
+    """Weigh the parts by the dial; "" is what was learnt for the collection, else balanced."""
+    if not focus and stored.before is not None:
+        return stored.before
+    place = read_focus(focus or stored.focus)
+    return weights_at(place, stored.typical, dense=stored.model.dense_weight)
 
 
 def rank_like(how: LikenessStage, batch: Sequence[Result], context: Context) -> list[Result]:
@@ -215,7 +224,7 @@ class HybridScorer:
 
 
 class Likeness:
-    """Ranks documents by likeness: `points · ⟨x, x'⟩ + words · ⟨ψ, ψ'⟩`.
+    """Ranks documents by likeness: `dense · ⟨x, x'⟩ + specific · ⟨ψ, ψ'⟩ + words · b`.
 
     A component of weight 0 is neither sought nor scored.
     """
@@ -226,9 +235,13 @@ class Likeness:
         self.collection = encoder.collection
         self.dense = Dense(encoder)
         self.specific = SpecificWords(encoder)
-        both: tuple[tuple[float, Component], ...]
-        both = ((weights.points, self.dense), (weights.words, self.specific))
-        self.components = [(weight, component) for weight, component in both if weight]
+        self.words = AllWords(encoder)
+        every: tuple[tuple[float, Component], ...] = (
+            (weights.dense, self.dense),
+            (weights.specific, self.specific),
+            (weights.words, self.words),
+        )
+        self.components = [(weight, component) for weight, component in every if weight]
 
     def rank(
         self,
@@ -248,7 +261,7 @@ class Likeness:
         """
         if k < 1:
             raise UsageError(f"k must be at least 1, not {k}")
-        n = max(candidates, 2 * k) + len(omit) if candidates else 0
+        n = max(candidates, k) + len(omit) if candidates else 0
         masks = self._masks(allowed)
         docs = (
             self._candidates(query, n, masks)
@@ -256,17 +269,31 @@ class Likeness:
             else self._all(query, (feedback or k) + len(omit), masks)
         )
         docs = _without(docs, omit)
+        by_words = self._by_words(query, docs)
         if feedback:
-            query = self._with_feedback(query, self._ranked(docs, query, feedback).docs)
+            first = _ranked(docs, self._dense(query, docs) + by_words, feedback)
+            query = self._with_feedback(query, first.docs)
             if not n:
                 docs = _without(self._all(query, k + len(omit), masks), omit)
-        return self._ranked(docs, query, k), query
+                by_words = self._by_words(query, docs)
+        return _ranked(docs, self._dense(query, docs) + by_words, k), query
 
     def score(self, query: EncodedQuery, docs: Ints) -> Doubles:
         """Score documents; 0 for those that share nothing with the query."""
+        return self._dense(query, docs) + self._by_words(query, docs)
+
+    def _dense(self, query: EncodedQuery, docs: Ints) -> Doubles:
+        if not self.weights.dense:
+            return np.zeros(len(docs))
+        return self.weights.dense * self.dense.score(query, docs)
+
+    def _by_words(self, query: EncodedQuery, docs: Ints) -> Doubles:
+        """Score documents by the parts that feedback does not change."""
         scores = np.zeros(len(docs))
-        for weight, component in self.components:
-            scores += weight * component.score(query, docs)
+        if self.weights.specific:
+            scores += self.weights.specific * self.specific.score(query, docs)
+        if self.weights.words:
+            scores += self.weights.words * self.words.score(query, docs)
         return scores
 
     def parts(self, query: EncodedQuery, doc: int) -> Parts:
@@ -275,9 +302,18 @@ class Likeness:
 
     def split(self, query: EncodedQuery, docs: Ints) -> list[Parts]:
         """Take the scores of documents apart."""
-        topics = self.weights.points * self.rows(docs) * query.point
-        words = self.specific.split(query, self.weights.words, docs)
-        return [Parts(row, *mine) for row, mine in zip(topics, words, strict=True)]
+        topics = self.weights.dense * self.rows(docs) * query.point
+        terms = np.union1d(query.terms, self.words.terms(query))
+        specific, words = np.zeros((2, len(docs), len(terms)))
+        if self.weights.specific:
+            specific = self.weights.specific * self.specific.split(query, docs, terms)
+        if self.weights.words:
+            words = self.weights.words * self.words.split(query, docs, terms)
+        found = []
+        for row, some, every in zip(topics, specific, words, strict=True):
+            there = np.flatnonzero((some != 0) | (every != 0))
+            found.append(Parts(row, terms[there], some[there], every[there]))
+        return found
 
     def rows(self, docs: Ints) -> Doubles:
         """Give the dense vectors of documents as they are compared."""
@@ -289,13 +325,13 @@ class Likeness:
 
     def _all(self, query: EncodedQuery, n: int, masks: Sequence[Bools | None]) -> Ints:
         """Scan all documents for those that may be among the n best."""
-        found = [_NONE]
-        for i, (mask, segment) in enumerate(zip(masks, self.collection.segments, strict=True)):
-            scores = np.zeros(segment.n_docs, np.float32)
-            for weight, component in self.components:
-                component.scan(query, weight, i, scores)
-            found.append(_best(scores, n, mask) + self.collection.bases[i])
-        return np.concatenate(found)
+        scores = np.zeros(self.collection.n_slots, np.float32)
+        for weight, component in self.components:
+            component.scan(query, weight, scores)
+        for i, mask in enumerate(masks):
+            if mask is not None:
+                scores[self.collection.bases[i] :][: len(mask)][~mask] = -np.inf
+        return _best(scores, n)
 
     def _with_feedback(self, query: EncodedQuery, docs: Ints) -> EncodedQuery:
         length = float(np.linalg.norm(query.point))
@@ -303,13 +339,6 @@ class Likeness:
             return query
         point = query.point / length + np.mean(self.rows(docs), axis=0)
         return query._replace(point=point * (length / (np.linalg.norm(point) or 1.0)))
-
-    def _ranked(self, docs: Ints, query: EncodedQuery, k: int) -> Ranking:
-        scores = self.score(query, docs)
-        there = scores != 0
-        docs, scores = docs[there], scores[there]
-        order = np.lexsort((docs, -scores))[:k]
-        return Ranking(docs[order], scores[order])
 
     def _masks(self, allowed: Sequence[Bools | None] | None) -> list[Bools | None]:
         """Leave out the documents that are deleted, or do not meet a filter."""
@@ -323,6 +352,13 @@ class Likeness:
         return masks
 
 
+def _ranked(docs: Ints, scores: Doubles, k: int) -> Ranking:
+    there = scores != 0
+    docs, scores = docs[there], scores[there]
+    order = np.lexsort((docs, -scores))[:k]
+    return Ranking(docs[order], scores[order])
+
+
 def check_candidates(method: str, candidates: int) -> None:
     """Refuse a negative number of candidates."""
     if candidates < 0:
@@ -331,10 +367,8 @@ def check_candidates(method: str, candidates: int) -> None:
         )
 
 
-def _best(scores: Floats, n: int, mask: Bools | None) -> Ints:
+def _best(scores: Floats, n: int) -> Ints:
     """Give the rows of the n best scores, and those as good."""
-    if mask is not None:
-        scores[~mask] = -np.inf
     if n < len(scores):
         least = np.partition(scores, len(scores) - n)[len(scores) - n]
         rows = np.flatnonzero(scores >= least - _ROUNDING)

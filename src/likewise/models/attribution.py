@@ -110,16 +110,14 @@ def weights_by_place(counts: TermCounts, triples: Triples) -> Doubles:
 
 
 def add_up(sums: list[WordSum]) -> WordSum:
-    """Add vectors, one of each; a word that several have becomes one."""
+    """Add vectors, one of each; a word that several have becomes one, with a vector of weight 1."""
     if len(sums) == 1:
         return sums[0]
-    terms, first, places = np.unique(
-        np.concatenate([one.terms for one in sums]), return_index=True, return_inverse=True
-    )
-    weights = np.zeros(len(terms))
-    np.add.at(weights, places, np.concatenate([one.weights for one in sums]))
-    vectors = np.concatenate([one.vectors for one in sums])[first]
-    return WordSum(np.array([0, len(terms)]), terms, weights, vectors)
+    terms, places = np.unique(np.concatenate([one.terms for one in sums]), return_inverse=True)
+    vectors = np.zeros((len(terms), sums[0].vectors.shape[1]), np.float32)
+    weighed = [one.weights[:, None] * one.vectors for one in sums]
+    np.add.at(vectors, places, np.concatenate(weighed).astype(np.float32))
+    return WordSum(np.array([0, len(terms)]), terms, np.ones(len(terms)), vectors)
 
 
 def split_by_words(

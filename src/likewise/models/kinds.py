@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
+from dataclasses import replace as changed
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -37,7 +38,7 @@ if TYPE_CHECKING:
 # How artifacts that a name may belong to are called.
 _CALLED = {LIKE: "a model of documents", SMOOTH: "a kernel model", "graph": "a graph of terms"}
 # Of large collections fewer specific words are kept: 5 million documents then take 1.5 GB.
-STORED_WORDS, _FEWER_WORDS, _MANY_DOCS = 75, 30, 500_000
+STORED_WORDS, _FEWER_WORDS, _MANY_DOCS = 75, 24, 500_000
 
 _DOCS_AT_ONCE = 4096
 
@@ -176,18 +177,19 @@ def store_model(
     *,
     name: str = "",
     job: Job | None = None,
-    noted: Mapping[str, Any] | None = None,
+    note: Callable[[Snapshot, str], Mapping[str, Any]] | None = None,
     default: bool = False,
     threads: int = 1,
     progress: Progress | None = None,
 ) -> None:
     """Store a model that was fitted on a snapshot, with the vectors of all documents by it.
 
-    It takes the place of one of the same name. `noted` are more plain values about it; with
-    `default` it answers where no model is named, else only where there is no other.
+    It takes the place of one of the same name. `note` gives more plain values about it, from the
+    snapshot in which it and its vectors are, before anyone else sees them; with `default` it
+    answers where no model is named, else only where there is no other.
     """
     name = name or model.name
-    about = model.about() | dict(noted or {})
+    about = model.about()
     about |= {"type": model.kind, "role": model.role, "words": stored_words(snapshot.n_docs)}
 
     def check(writer: Writer) -> dict[str, str]:
@@ -199,6 +201,9 @@ def store_model(
         root = put_root(job, MODEL.name, name, model.arrays(), about)
         private = with_artifacts(snapshot, [root], job)
         rest = derive(private, root, job, threads=threads, progress=progress)
+        if note is not None:
+            noted = note(with_artifacts(snapshot, [root, *rest], job), name)
+            root = changed(root, about={**root.about, **noted})
         publish(snapshot, [root, *rest], job, check)
 
 

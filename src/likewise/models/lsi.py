@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import os
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, ClassVar
 
 from likewise import notation
 from likewise.collection.snapshot import Snapshot
 from likewise.errors import UsageError
 from likewise.models.bags import draw_docs
+from likewise.models.ladder import ladder_of
 from likewise.models.lanczos import Plan, Watch, principal_axes
 from likewise.models.model import LIKE
 from likewise.models.sampling import (
@@ -19,14 +20,11 @@ from likewise.models.sampling import (
     room_for_terms,
     weighed_documents,
 )
-from likewise.models.split_half import power_of_idf, unrecognised
 from likewise.models.subspace import Subspace
 from likewise.models.weighting import Scale, check_weighting
 
 if TYPE_CHECKING:
     from likewise.models.fitting import FitJob
-
-_POWER_DOCS, _ROUGH = 6000, 12
 
 
 @dataclass(frozen=True)
@@ -36,23 +34,26 @@ class LSI:
     `docs` is how many documents, drawn by the seed, the axes are made from (0: all). Weights are
     `(1 + ln f) idf^power` with idf `ln(N/n)`, or for `bm25` with that of Lucene
     `(k1 + 1) f / (f + k1 (1 - b + b length/average)) · idf^power`. Each of the `iterations` is
-    one pass over the documents. `power` 0 is chosen by how well documents are recognised by half
-    of them (`split_half`), with the axes of a few thousand of them.
+    one pass over the documents. Documents are compared by nested axes (`ladder`): all, half of
+    them, and so on, `rungs` widths; with one they are flat.
     """
 
-    topics: int = 100
+    topics: int = 200
     docs: int = 50_000
     weighting: str = "tfidf"
-    power: float = 0.0
+    power: float = 1.0
+    rungs: int = 4
     iterations: int = 22
     seed: int = 0
     notation: ClassVar[str] = "lsi"
     role: ClassVar[str] = LIKE
 
     def __post_init__(self) -> None:
-        if min(self.topics, self.iterations) < 1 or min(self.docs, self.seed, self.power) < 0:
+        above_zero = min(self.topics, self.rungs, self.iterations)
+        if above_zero < 1 or min(self.docs, self.seed, self.power) < 0:
             raise UsageError(
-                f"{self}: topics and iterations must be at least 1, docs, power and seed at least 0"
+                f"{self}: topics, rungs and iterations must be at least 1, docs, power and seed at "
+                "least 0"
             )
         check_weighting(self.weighting)
 
@@ -77,8 +78,6 @@ def fit_lsi(
 
     A collection with more terms than memory has room for keeps those in the most documents.
     """
-    if config.power == 0:
-        config = replace(config, power=_chosen_power(collection, config, threads, memory))
     docs = draw_docs(collection, config.docs, config.seed)
     counted = count_terms(collection, docs)
     if not counted.n_tokens:
@@ -104,11 +103,5 @@ def fit_lsi(
         power=config.power,
         settings={"model": str(config)} | asdict(config),
         history=({"pass": config.iterations, "captured": captured},),
+        ladder=ladder_of(basis.shape[1], config.rungs),
     )
-
-
-def _chosen_power(collection: Snapshot, config: LSI, threads: int, memory: int) -> float:
-    some = min(config.docs or _POWER_DOCS, _POWER_DOCS)
-    rough = replace(config, power=1.0, docs=some, iterations=min(config.iterations, _ROUGH))
-    model = fit_lsi(collection, rough, threads=threads, memory=memory)
-    return round(power_of_idf(unrecognised(model, collection, seed=config.seed)), 3)

@@ -25,18 +25,30 @@ if TYPE_CHECKING:
     from likewise.models.topics import TopicModel
 
 LIKE, SMOOTH = "like", "smooth"
-WEIGHTS, DRIFT = "weights", "drift"
+TYPICAL, DRIFT = "typical", "drift"
 # A share of documents below this is none: fit errors stay finite.
 _LEAST_CAPTURED = 1e-6
 
 
 @dataclass(frozen=True)
 class Weights:
-    """How much vectors and specific words count when documents are compared, and who chose it."""
+    """How much dense vectors, specific words and all words count when documents are compared."""
 
-    points: float = 1.0
-    words: float = 1.0
-    chosen: str = "fixed"
+    dense: float = 1.0
+    specific: float = 1.0
+    words: float = 0.0
+
+
+@dataclass(frozen=True)
+class Typical:
+    """What the documents most like one have on average by each part of likeness.
+
+    As it stands, that of collections at hand: for where nothing was measured.
+    """
+
+    dense: float = 0.7
+    specific: float = 0.11
+    words: float = 0.3
 
 
 class Model(ABC):
@@ -54,13 +66,15 @@ class Model(ABC):
     metric: ClassVar[str] = "cosine"
     finder: ClassVar[str] = "ivf(refine=4)"
     # What is noted of it when it is stored.
-    derived: ClassVar[tuple[str, ...]] = (WEIGHTS, DRIFT)
+    derived: ClassVar[tuple[str, ...]] = (TYPICAL, DRIFT)
     # What a number of a vector is called.
     dimension: ClassVar[str] = "dimension"
     # Topics and specific words are distributions, which add up to one; else they are directions.
     distributions: ClassVar[bool] = False
     # Documents have vectors of their own, which their words do not tell.
     has_own_vectors: ClassVar[bool] = False
+    # How much dense vectors count beside words, where 1 is as much as axes do.
+    dense_weight: ClassVar[float] = 1.0
 
     if TYPE_CHECKING:
         # Fields of subclasses; at run time a property would be taken for a field's default.
@@ -214,12 +228,6 @@ class Model(ABC):
         self._refuse("has no topics to list")
 
     # Upkeep
-
-    def weights(self, collection: Snapshot) -> Weights:
-        """Choose how vectors and specific words are weighed, without judgements."""
-        from likewise.models.split_half import unrecognised, weight_of_words
-
-        return Weights(1.0, round(weight_of_words(unrecognised(self, collection)), 3), "halving")
 
     def captured(self, counts: TermCounts) -> Doubles:
         """Give the share of each document that lies along the axes."""

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from functools import cached_property
-from typing import cast
+from typing import Any, cast
 
 import numpy as np
 
@@ -14,10 +15,13 @@ from likewise.compiled import Doubles, Floats, Ints
 from likewise.derived.store import derived_of
 from likewise.models.document_vectors import DocumentVectors, from_arrays, without_words
 from likewise.models.kinds import STORED_WORDS, encode_documents, find_model, load_model
-from likewise.models.model import LIKE, Model, Weights
+from likewise.models.model import LIKE, Model, Typical, Weights
 from likewise.neighbours.int8 import Coded, Codes
 from likewise.neighbours.vector_finders import VectorFinder
 from likewise.neighbours.vectors import VectorSearch
+
+# Of the dial of likeness.
+MIDDLE = 0.5
 
 
 class StoredVectors:
@@ -68,10 +72,26 @@ class StoredVectors:
         return VectorSearch(dense, self.collection.bases, self.finders)
 
     @property
-    def weights(self) -> Weights | None:
-        """How dense vectors and specific words are weighed, where that was stored."""
-        stored = self.artifact.about.get("weights") if self.artifact else None
-        return Weights(**stored) if stored else None
+    def typical(self) -> Typical:
+        """What the documents most like one have on average, where that was stored."""
+        return Typical(**self._about.get("typical", {}))
+
+    @property
+    def focus(self) -> float:
+        """The place of the dial that was learnt from judgements, else its middle."""
+        return float(self._about.get("focus", MIDDLE))
+
+    @property
+    def before(self) -> Weights | None:
+        """How parts were weighed before there was a dial, until the model is fitted or tuned."""
+        before = self._about.get("weights")
+        if not before or "typical" in self._about or "focus" in self._about:
+            return None
+        return Weights(before["points"], before["words"])
+
+    @property
+    def _about(self) -> Mapping[str, Any]:
+        return self.artifact.about if self.artifact else {}
 
     def rows(self, docs: Ints) -> Floats:
         """Give the dense vectors of documents, decoded."""

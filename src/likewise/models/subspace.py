@@ -35,6 +35,7 @@ from likewise.models.attribution import (
 )
 from likewise.models.bags import Vocabulary
 from likewise.models.document_vectors import document_vectors, layout_of, to_arrays
+from likewise.models.ladder import factors, nest
 from likewise.models.lanczos import Weighted
 from likewise.models.model import Model
 from likewise.models.triple import OWN_WORDS, Triples, largest
@@ -53,7 +54,8 @@ _NO_WEIGHT = 1e-6
 class Subspace(Model):
     """Orthonormal axes (the columns of `basis`, a row for each word) and their singular values.
 
-    `average_length` is that of the documents it was fitted on, for weights as in BM25.
+    `average_length` is that of the documents it was fitted on, for weights as in BM25. With a
+    `ladder` of widths documents are compared by nested axes.
     """
 
     kind: ClassVar[str] = "subspace"
@@ -66,6 +68,7 @@ class Subspace(Model):
     power: float = 1.0
     settings: Mapping[str, Any] = field(default_factory=dict)
     history: tuple[Mapping[str, float], ...] = ()
+    ladder: tuple[int, ...] = ()
 
     @property
     def width(self) -> int:
@@ -89,6 +92,7 @@ class Subspace(Model):
             "weighting": self.weighting,
             "average_length": self.average_length,
             "power": self.power,
+            "ladder": list(self.ladder),
         }
 
     @classmethod
@@ -106,6 +110,7 @@ class Subspace(Model):
             about["power"],
             about["settings"],
             tuple(about["history"]),
+            tuple(about.get("ladder", ())),
         )
 
     @property
@@ -117,11 +122,12 @@ class Subspace(Model):
         self, collection: Snapshot, docs: Ints, *, words: int, threads: int = 1
     ) -> dict[str, NDArray[Any]]:
         """Give what is stored of documents to compare them: vectors, and so many specific words."""
-        triples = self.transform(collection.term_counts(docs), words=words, threads=threads)
-        return to_arrays(document_vectors(triples, triples.topics))
+        counts = collection.term_counts(docs)
+        triples = self.transform(counts, words=words, threads=threads)
+        return to_arrays(document_vectors(triples, self.compact(counts, triples)))
 
     def coordinates(self, vectors: Floats, shares: Floats) -> Floats:
-        """Give vectors as they are stored, with their shares, as projections."""
+        """Give vectors as they are stored, with their shares, as projections (nested)."""
         return vectors * np.sqrt(shares[:, :1])
 
     @cached_property
@@ -169,8 +175,8 @@ class Subspace(Model):
         )
 
     def compact(self, counts: TermCounts, triples: Triples) -> NDArray[np.float32]:
-        """Give the projections."""
-        return triples.topics
+        """Give the projections, nested."""
+        return nest(triples.topics, self.ladder)
 
     # Meaning
 
@@ -214,8 +220,15 @@ class Subspace(Model):
         vectors = np.asarray(self.basis)[rows]
         terms = np.asarray(self.vocabulary.terms)[rows].astype(np.int64)
         made = WordSum(bounds, terms, weighed.astype(np.float64), vectors)
-        factors = lengths / or_one(np.linalg.norm(made.totals, axis=1))
-        return made._replace(weights=made.weights * factors[owners_of(bounds)])
+        owners, totals = owners_of(bounds), made.totals
+        if self.ladder:
+            # Up to a length, which comes in with the scales.
+            mine = factors(totals, self.ladder)
+            mine /= or_one(mine[:, :1])
+            totals = totals * mine
+            made = made._replace(vectors=vectors * mine.astype(np.float32)[owners])
+        scales = lengths / or_one(np.linalg.norm(totals, axis=1))
+        return made._replace(weights=made.weights * scales[owners])
 
     def distinctive_rows(
         self, collection: Snapshot, weights: Doubles, numbers: Ints, n: int

@@ -24,7 +24,7 @@ from likewise.errors import Remedy, UsageError
 from likewise.models.bags import Vocabulary
 from likewise.models.document_vectors import document_vectors, layout_of, to_arrays
 from likewise.models.lanczos import Watch
-from likewise.models.model import LIKE, Model, Weights
+from likewise.models.model import LIKE, Model
 from likewise.models.ridge import Matrix
 from likewise.models.sampling import MEMORY
 from likewise.models.subspace import Subspace, in_parts
@@ -37,8 +37,6 @@ if TYPE_CHECKING:
     from likewise.models.fitting import FitJob
 
 _CHUNK = 4096
-# Cosines of 100 to 150 axes of LSI spread this far, and stand well beside specific words.
-_SPREAD = 0.11
 
 
 @dataclass(frozen=True)
@@ -51,8 +49,8 @@ class UserVectorsConfig:
     nothing; 0 is the one of `RIDGES` that predicts held-out documents best. `blend` is how much
     of what its words predict is added to a document's own vector; 1 against 0 was tried on two
     collections only, with vectors of MiniLM (P@10 of 20 Newsgroups .674 to .703, of Python
-    docstrings .216 to .223). `weight` is how much vectors count beside specific words that
-    count one; 0 is by trust (`UserVectors.weight`).
+    docstrings .216 to .223). `weight` is how much vectors count beside words, where 1 is as much
+    as axes do; 0 is by trust (`UserVectors.trust`).
     """
 
     field: str = ""
@@ -105,9 +103,9 @@ class UserVectors(Model):
     """A map from words to the user's vectors: `Wᵀt = turnᵀ Qᵀt`, Q the basis of `axes`.
 
     `centre` is the mean vector. `trust` is how far words predict vectors, the cosine over
-    held-out documents less two standard errors of it: zero for random vectors. `spread` is the
-    root of the mean square of the cosine of two documents. `kept` are the vectors of documents as
-    `place` has them, but for those that stand in a field of the documents, which `settings` names.
+    held-out documents less two standard errors of it: zero for random vectors. `kept` are the
+    vectors of documents as `place` has them, but for those that stand in a field of the documents,
+    which `settings` names.
     """
 
     kind: ClassVar[str] = "vectors"
@@ -117,7 +115,6 @@ class UserVectors(Model):
     turn: Matrix
     centre: Floats
     trust: float
-    spread: float
     blend: float = 1.0
     fixed: float = 0.0
     kept: Kept = field(default_factory=lambda: none_kept(0))
@@ -152,7 +149,6 @@ class UserVectors(Model):
             **self.axes.about(),
             **super().about(),
             "trust": self.trust,
-            "spread": self.spread,
             "blend": self.blend,
             "weight": self.fixed,
         }
@@ -169,7 +165,6 @@ class UserVectors(Model):
             arrays["turn"],
             arrays["centre"],
             about["trust"],
-            about["spread"],
             about["blend"],
             about["weight"],
             Kept.load(arrays, name, width),
@@ -200,18 +195,10 @@ class UserVectors(Model):
         left = self.kept.without([document.id for document in documents])
         return None if left is None else replace(self, kept=left)
 
-    def weights(self, collection: Snapshot) -> Weights:
-        """Weigh vectors by their trust, or as the user has it."""
-        return Weights(self.weight, 1.0, "fixed" if self.fixed else "trust")
-
     @property
-    def weight(self) -> float:
-        """How much dense vectors count beside specific words that count one.
-
-        Cosines of few dimensions spread far and would drown the words, those of many the reverse;
-        a vector that words do not predict counts for nothing. The user may have `fixed` it.
-        """
-        return self.fixed or _SPREAD * self.trust / self.spread
+    def dense_weight(self) -> float:  # type: ignore[override]
+        """How much vectors count: one that words do not predict counts for nothing."""
+        return self.fixed or self.trust
 
     def transform(self, counts: TermCounts, *, words: int = OWN_WORDS, threads: int = 1) -> Triples:
         """Decompose documents by their words alone, as if they had no vector.
@@ -318,7 +305,7 @@ def fit_user_vectors(
         collection,
         docs,
         vectors,
-        Regression(config.docs, config.ridge, config.blend, config.seed),
+        Regression(config.docs, config.ridge, config.seed),
         threads=threads,
         memory=memory,
         watch=watch,
@@ -342,13 +329,12 @@ def fit_user_vectors(
         turn=found.turn,
         centre=found.centre,
         trust=found.trust,
-        spread=found.spread,
         blend=config.blend,
         fixed=config.weight,
         kept=none_kept(len(found.centre)),
         settings={"model": str(config)} | asdict(config),
     )
-    model = replace(model, history=(note | {"weight": model.weight},))
+    model = replace(model, history=(note | {"weight": model.dense_weight},))
     if config.field:
         return model
     return replace(model, kept=keep(collection.doc_ids(docs), vectors, model.place))

@@ -31,14 +31,13 @@ class Regression(NamedTuple):
 
     docs: int
     ridge: float
-    blend: float
     seed: int
 
 
 class WordMap(NamedTuple):
     """A map from words to vectors: coordinates on the axes of `basis`, turned into vectors.
 
-    `centre`, `trust` and `spread` are those of `UserVectors`.
+    `centre` and `trust` are those of `UserVectors`.
     """
 
     vocabulary: Vocabulary
@@ -47,7 +46,6 @@ class WordMap(NamedTuple):
     turn: Matrix
     centre: Floats
     trust: float
-    spread: float
     ridge: float
     n_held_out: int
 
@@ -96,8 +94,7 @@ def map_words(
         basis, turn, good = _axes_of(mapped, predicted, unseen.vectors, pool)
     predicted @= good
     trust = _trust(predicted[1::2], unseen.vectors[1::2])
-    spread = _spread(unit(unit(unseen.vectors) + np.float32(plan.blend) * unit(predicted)))
-    return WordMap(vocabulary, average, basis, turn, centre, trust, spread, ridge, n_held)
+    return WordMap(vocabulary, average, basis, turn, centre, trust, ridge, n_held)
 
 
 def _terms(collection: Snapshot, docs: Ints, width: int, memory: int) -> tuple[Vocabulary, float]:
@@ -137,14 +134,3 @@ def _trust(predicted: Matrix, vectors: Matrix) -> float:
         return 0.0
     error = float(found.std(ddof=1) / np.sqrt(len(found)))
     return min(max(float(found.mean()) - _TRUST_ERRORS * error, 0.0), 1.0)
-
-
-def _spread(rows: Matrix) -> float:
-    """Give the root of the mean square of the product of two rows.
-
-    It is at least one over the root of the width, whatever vectors of length one there are.
-    """
-    n, width = rows.shape
-    lengths = np.einsum("ij,ij->i", rows, rows)
-    square = float(np.square(rows.T @ rows, dtype=np.float64).sum() - np.square(lengths).sum())
-    return float(np.sqrt(max(square / max(n * (n - 1), 1), 1 / width)))

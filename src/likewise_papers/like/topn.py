@@ -127,7 +127,7 @@ class TopNTopicsRanker(ByExample[Mixed]):
         self.config = config
         self.collection = collection
         self._words = top_n(collection, TopN(config.words))
-        self._topics = Likeness(likeness.encoder, Weights(points=1.0, words=0.0))
+        self._topics = Likeness(likeness.encoder, Weights(1.0, 0.0))
         self._name = name
 
     def take(self, example: Example) -> Mixed:

@@ -276,7 +276,7 @@ def test_configurations_are_written_as_they_are_read():
 @pytest.fixture
 def likeness(themes):
     halves = vectors_of(themes.snapshot, "lda")
-    return Likeness(Encoder(halves), Weights(points=0.3, words=2.0))
+    return Likeness(Encoder(halves), Weights(0.3, 2.0))
 
 
 @pytest.mark.parametrize("weight", [0.0, 0.4, 1.0])

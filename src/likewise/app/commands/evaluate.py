@@ -126,6 +126,7 @@ def _qrels(options: argparse.Namespace) -> None:
 def _tune(options: argparse.Namespace) -> None:
     from likewise.engine.collection import Collection
     from likewise.evaluate import read_qrels
+    from likewise.like.focus import named_focus
 
     collection = Collection(options.collection)
     if bool(options.qrels) == bool(options.links or options.same):
@@ -137,7 +138,8 @@ def _tune(options: argparse.Namespace) -> None:
         return
     print(learnt)
     if not options.dry_run:
-        print(f"beta {learnt.chosen:g} is now the weight of specific words in {options.collection}")
+        shown = named_focus(learnt.chosen)
+        print(f"{shown} is now the focus of likeness in {options.collection}")
 
 
 def _judgements(collection: Collection, options: argparse.Namespace) -> Qrels:

@@ -24,19 +24,23 @@ if TYPE_CHECKING:
     from likewise.engine.collection import Collection
 
 METHODS = """\
-methods (options in brackets, as in --method "hybrid(beta=2)"):
-  hybrid      topics and specific words    model= beta= scoring=even candidates=100 feedback=3 only=
+methods (options in brackets, as in --method "hybrid(feedback=0)"):
+  hybrid      topics and words             model= focus= candidates=200 feedback=3 only=
   bm25 tfidf ql ql-jm   the whole document as a query
   eq4 topn topn-lda lsh-tfidf   the formula and the baselines of the papers
-candidates are how many are taken by each of both, 0: all documents; feedback is
-how many of the best answers have their vectors added to the query's; only=dense compares topics
-(or axes, or vectors) alone, only=specific words alone.
+candidates are how many are taken by each part of the score, 0: all documents; feedback is how many
+of the best answers have their vectors added to the query's; only=dense compares topics (or axes, or
+vectors) alone, only=specific the words that these do not tell, only=words all words.
 """
 
 _MANUAL = f"""\
-A document is topics and words that are specific to it; documents are alike that share both. Several
-documents are asked for as a mixture: a score is the mean of those for each, less half of the mean
-of those for --unlike. Documents that are asked with are no answers.
+A document is topics and words that are specific to it; documents are alike that share both. --focus
+says in what they are to be alike: for a paper on the flutter of wings, subject brings papers on
+aeroelasticity, thing brings those that treat the same wing. A score of 1 is as like as the twenty
+documents most like one are on average.
+
+Several documents are asked for as a mixture: a score is the mean of those for each, less half of
+the mean of those for --unlike. Documents that are asked with are no answers.
 
 By a model of vectors (`likewise fit --help`) a text has the vector that its words predict, unless
 --vector gives its own.
@@ -44,6 +48,7 @@ By a model of vectors (`likewise fit --help`) a text has the vector that its wor
 {METHODS}
 examples:
   likewise like papers.lw --doc draft.txt -k 5 --explain
+  likewise like bugs.lw --text "crash when the window is closed" --focus thing
   likewise like papers.lw --id 1999-17 --id 2001-3 --filter "year>=1995"
   likewise like papers.lw --text "flutter of swept wings" --unlike 1999-17
   likewise like papers.lw --doc draft.txt --html answers.html
@@ -66,6 +71,13 @@ def register(commands: Commands) -> None:
         like.add_argument(name, action="append", default=[], metavar=metavar, help=what)
     like.add_argument(
         "--vector", type=Path, metavar="FILE", help="the vector of the one text, as .npy"
+    )
+    like.add_argument(
+        "--focus",
+        default="",
+        metavar="WHAT",
+        help="subject, balanced, thing, or a number from 0 to 1 "
+        "(default: what `tune` learnt, else balanced)",
     )
     add_k(like, 10)
     add_shared(like, "method", "filter", "explain", method="hybrid")
@@ -92,6 +104,7 @@ def _like(options: argparse.Namespace) -> None:
         vector=vector,
         k=options.k,
         method=options.method,
+        focus=options.focus,
         filter=options.filter,
         explain=options.explain or options.html is not None,
     )

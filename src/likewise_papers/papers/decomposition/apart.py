@@ -14,18 +14,16 @@ import numpy as np
 
 from likewise.collection.snapshot import Snapshot
 from likewise.compiled import Doubles
-from likewise.like.hybrid import (
-    Hybrid,
-    HybridRanker,
-    LikenessStage,
-)
+from likewise.like.components import Encoder
+from likewise.like.focus import BALANCED, weights_at
+from likewise.like.hybrid import Hybrid, HybridRanker, Likeness, LikenessStage
+from likewise.like.typical import measure_typical
 from likewise.models.bags import Sample
 from likewise.models.ddm import BETA_OWN, GAMMA
 from likewise.models.document_vectors import DocumentVectors
 from likewise.models.fitting import FitJob, fit_model, read_config
 from likewise.models.kinds import STORED_WORDS
 from likewise.models.model import Model
-from likewise.models.split_half import unrecognised, weight_of_words
 from likewise.models.stored_vectors import StoredVectors
 from likewise.models.topics import TopicModel
 from likewise.retrieve.documents import Whole
@@ -134,12 +132,12 @@ def best_words_and_topics(snapshot: Snapshot, lda: Apart, words: int) -> Ranker:
 
 
 def by_default(snapshot: Snapshot, apart: Apart, words: int = STORED_WORDS) -> Ranker:
-    """Dense and sparse vectors at length one, as `likewise like` has them.
-
-    Weights are chosen without judgements.
-    """
-    beta = round(weight_of_words(unrecognised(apart.model, snapshot)), 3)
-    return apart.ranker(snapshot, Hybrid(beta=beta), words=words)
+    """Dense vectors, specific words and all words, as `likewise like` has them."""
+    stored = apart.stored(snapshot, words)
+    weights = weights_at(BALANCED, measure_typical(Encoder(stored)))
+    how = Hybrid()
+    likeness = Likeness(Encoder(stored), weights)
+    return HybridRanker(likeness, candidates=how.candidates, feedback=how.feedback)
 
 
 def _fit(bench: Bench, snapshot: Snapshot, kind: str, topics: int) -> Model:

@@ -1,0 +1,73 @@
+"""Nested axes: vectors that are compared by their first few axes, by more of them, and by all.
+
+With z a projection on axes, the most important first, and a ladder of widths l (25, 50, 100, 200),
+two documents are as alike as the mean over l of the cosines of their first l axes: the few that
+carry most of every document count in each of them, and those that only few share are not drowned.
+That mean is nearly the inner product of vectors no wider than z, with each axis k times
+`sqrt(mean over l > k of 1/‖z_l‖²)` (z_l the first l axes), which are of length one: these are what
+is stored and compared. Between two documents the two differ by some thousandths.
+
+On 15 tasks of finding like documents nested axes beat flat ones on 13; how the steps are chosen
+matters little (benchmarks/likeness.py).
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from likewise.compiled import Doubles, Floats
+
+# Axes that have less than this share of a projection are noise, and not made any larger.
+_LEAST = 1e-6
+
+
+def ladder_of(width: int, rungs: int) -> tuple[int, ...]:
+    """Give the widths that vectors are compared by: all axes, half of them, and so on."""
+    return tuple(sorted({max(width >> i, 1) for i in range(rungs)})) if width else ()
+
+
+def factors(rows: NDArray[Any], ladder: tuple[int, ...]) -> NDArray[Any]:
+    """Give what each axis of projections is multiplied by; zeros for a projection of nothing."""
+    out = np.empty(rows.shape, np.float64)
+    squares = np.square(rows, dtype=np.float64).cumsum(axis=1)
+    every = squares[:, -1:].sum(axis=1)
+    inverse = [_inverse(squares[:, width - 1] + _LEAST * every) for width in ladder]
+    left = np.sum(inverse, axis=0) / max(len(ladder), 1)
+    start = 0
+    for width, mine in zip(ladder, inverse, strict=True):
+        out[:, start:width] = np.sqrt(np.maximum(left, 0))[:, None]
+        left, start = left - mine / len(ladder), width
+    return out
+
+
+def nest(rows: Floats, ladder: tuple[int, ...]) -> Floats:
+    """Give projections, of whatever length, as they are compared: at length one."""
+    if not ladder:
+        return rows
+    largest = np.abs(rows).max(axis=1, keepdims=True, initial=0)
+    scaled = rows / np.where(largest > 0, largest, 1)
+    nested: Floats = (scaled * factors(scaled, ladder)).astype(np.float32)
+    return nested
+
+
+def unnest(rows: Floats, ladder: tuple[int, ...]) -> Floats:
+    """Give the directions of projections back, at length one."""
+    if not ladder:
+        return rows
+    out = np.array(rows, np.float64)
+    starts = (0, *ladder[:-1])
+    # Of a projection of length one: how much of it is in the axes up to here, from the last back.
+    inside, inverse = np.ones(len(rows)), np.zeros(len(rows))
+    for start, width in zip(reversed(starts), reversed(ladder), strict=True):
+        inverse = inverse + 1 / (np.maximum(inside, 0) + _LEAST) / len(ladder)
+        out[:, start:width] /= np.sqrt(inverse)[:, None]
+        inside = inside - np.square(out[:, start:width]).sum(axis=1)
+    lengths = np.linalg.norm(out, axis=1, keepdims=True)
+    return (out / np.where(lengths > 0, lengths, 1)).astype(np.float32)
+
+
+def _inverse(squares: Doubles) -> Doubles:
+    return np.divide(1, squares, out=np.zeros_like(squares), where=squares > 0)

@@ -1,0 +1,107 @@
+"""Does the dial stand for what it says, in Python and on the command line?"""
+
+import orjson
+import pytest
+
+import likewise as lw
+from likewise.app.cli import main
+from likewise.errors import UsageError
+from likewise.like.components import Encoder
+from likewise.like.focus import LEVELS, WORDS, named_focus, read_focus, weights_at
+from likewise.like.typical import measure_typical
+from likewise.models.model import Typical
+from likewise.models.stored_vectors import vectors_of
+
+from .conftest import documents
+
+
+@pytest.fixture(scope="module")
+def c(tmp_path_factory):
+    return lw.index(list(documents(60)), to=tmp_path_factory.mktemp("focus") / "c.lw")
+
+
+@pytest.mark.parametrize(
+    ("given", "place"), [("subject", 0), (" Thing ", 1), ("balanced", 0.5), (0.3, 0.3), ("1", 1)]
+)
+def test_places_are_read(given, place):
+    assert read_focus(given) == place
+
+
+@pytest.mark.parametrize("given", ["", "topic", "1.5", -0.1, "nan", "inf", None])
+def test_other_places_are_refused(given):
+    with pytest.raises(UsageError, match="subject, balanced, thing or a number from 0 to 1"):
+        read_focus(given)
+
+
+def test_places_are_written():
+    assert [named_focus(place) for place in (0.0, 0.25, 0.5, 1.0)] == [
+        "subject",
+        "0.25",
+        "balanced",
+        "thing",
+    ]
+
+
+@pytest.mark.parametrize("place", [0.0, 0.25, 0.5, 0.75, 1.0])
+def test_a_document_like_the_best_scores_one(place):
+    typical = Typical(0.5, 0.2, 0.3)
+    weights = weights_at(place, typical)
+    parts = (weights.dense * 0.5, weights.specific * 0.2, weights.words * 0.3)
+    assert sum(parts) == pytest.approx(1)
+    for level, words in zip(LEVELS.values(), WORDS, strict=True):
+        if place == level:
+            assert (parts[1] + parts[2]) / parts[0] == pytest.approx(words)
+
+
+def test_more_focus_more_words():
+    shares = [weights_at(place, Typical()).words for place in (0, 0.2, 0.5, 0.8, 1)]
+    assert shares == sorted(shares)
+    assert weights_at(0.5, Typical(), dense=0.0).dense == 0
+
+
+def test_typical_is_what_the_best_have(c):
+    stored = vectors_of(c.snapshot)
+    again = measure_typical(Encoder(stored))
+    assert stored.typical == again
+    assert 0 < again.dense <= 1
+    assert 0 < again.words <= 1
+
+
+def test_the_dial_is_the_same_everywhere(c, capsys):
+    doc = next(iter(c)).id
+    by_name = c.like(doc, k=5, focus="thing", explain=True)
+    ids = [answer.doc_id for answer in by_name]
+    assert [answer.doc_id for answer in c.like(doc, k=5, focus=1.0)] == ids
+    assert [answer.doc_id for answer in c.like(doc, k=5, method="hybrid(focus=1)")] == ids
+    args = ["like", str(c.folder), "--id", doc, "-k", "5", "--focus", "thing", "--json"]
+    assert main(args) == 0
+    shown = orjson.loads(capsys.readouterr().out)
+    assert [answer["doc_id"] for answer in shown["answers"]] == ids
+    assert "focus=thing" in shown["method"]
+
+
+@pytest.mark.parametrize("focus", ["subject", 0.3, "balanced", "thing"])
+def test_explanations_add_up_at_every_place(c, focus):
+    ids = [document.id for document in c][:3]
+    for unlike in ((), (ids[2],)):
+        for answer in c.like(ids[:2], unlike=unlike, k=10, focus=focus, explain=True):
+            parts = sum(part.score for part in answer.explanation.parts)
+            assert parts == pytest.approx(answer.score, abs=1e-6)
+
+
+def test_a_filter_changes_no_score(c):
+    doc = next(iter(c)).id
+    every = {
+        answer.doc_id: answer.score for answer in c.like(doc, k=60, method="hybrid(feedback=0)")
+    }
+    some = c.like(doc, k=60, method="hybrid(feedback=0)", filter="theme=wing")
+    assert len(some)
+    assert all(every[answer.doc_id] == answer.score for answer in some)
+
+
+def test_bad_focus_is_said(c, capsys):
+    doc = next(iter(c)).id
+    with pytest.raises(UsageError, match="bm25 has none"):
+        c.like(doc, focus="thing", method="bm25")
+    assert main(["like", str(c.folder), "--id", doc, "--focus", "subjekt"]) != 0
+    assert "subject, balanced, thing" in capsys.readouterr().err
