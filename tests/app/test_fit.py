@@ -56,6 +56,20 @@ def test_fit_then_topics_then_decompose(call):
     assert "unheard" in out
 
 
+def test_trained_word_vectors_answer_and_explain(call):
+    code, out, err = call("fit", "d.lw", "--model", "lsi(train=crops)", "--default")
+    assert (code, err) == (0, "")
+    assert "loss" in out
+    code, out, err = call("like", "d.lw", "--id", "3", "-k", "2", "--explain")
+    assert (code, err) == (0, "")
+    assert "hull" in out
+    [first, *_] = json.loads(call("like", "d.lw", "--id", "3", "-k", "2", "--json")[1])["answers"]
+    assert int(first["doc_id"]) % 2
+    code, _, err = call("fit", "d.lw", "--model", "lsi(train=halves)")
+    assert code == 2
+    assert "train must be crops" in err
+
+
 def test_fit_reports_json_and_goes_on(call):
     values = json.loads(call("fit", "d.lw", "--model", "lda(topics=2,sweeps=3)", "--json")[1])
     assert (values["name"], values["kind"], values["topics"]) == ("lda", "topics", 2)

@@ -8,7 +8,14 @@ from plain_model import positions_of
 
 from likewise.collection.creating import build
 from likewise.collection.placing import place_again
-from likewise.collection.positions import GAP, Placed, Positions, encode, find_positions
+from likewise.collection.positions import (
+    GAP,
+    Placed,
+    Positions,
+    all_positions,
+    encode,
+    find_positions,
+)
 from likewise.collection.snapshot import open_snapshot
 from likewise.collection.writer import Writer
 from likewise.errors import DamagedError
@@ -42,6 +49,15 @@ def test_positions_are_those_of_the_words(texts, weight, fold):
         for j, name in enumerate(names):
             a, b = spans[i * len(names) + j : i * len(names) + j + 2]
             assert found.values[a:b].tolist() == one.get(name, [])
+    whole = all_positions(placed, np.arange(len(documents)))
+    assert whole is not None
+    ends = np.cumsum([0, *whole.uses]).tolist()
+    for i, one in enumerate(expected):
+        span = range(whole.bounds[i], whole.bounds[i + 1])
+        by_number = {whole.terms[j]: whole.positions[ends[j] : ends[j + 1]] for j in span}
+        assert {k: v.tolist() for k, v in by_number.items()} == {
+            numbers[name]: places for name, places in one.items()
+        }
 
 
 def test_no_phrase_crosses_the_title(folder):
@@ -123,6 +139,19 @@ def damaged(**changes):
 def test_streams_that_do_not_fit_are_refused(changes):
     docs, terms = np.arange(2), np.arange(2)
     assert find_positions(damaged(**changes), docs, terms) is None
+    assert all_positions(damaged(**changes), docs) is None
+
+
+def test_all_positions_of_a_damaged_segment_are_refused(folder):
+    build(folder, [Document("a", "wing", "flutter")])
+    snapshot = open_snapshot(folder)
+    assert [one.positions.tolist() for one in snapshot.occurrences(np.arange(1))] == [
+        sorted([0, GAP + 1])
+    ]
+    pack = snapshot.segments[0].pack_of("positions")
+    pack["positions"][:] = 255
+    with pytest.raises(DamagedError, match="its terms are not those of"):
+        list(snapshot.occurrences(np.arange(1)))
 
 
 def test_offsets_beyond_the_stream_are_refused(folder):

@@ -80,8 +80,32 @@ def test_the_dial_is_the_same_everywhere(c, capsys):
     assert "focus=thing" in shown["method"]
 
 
+@pytest.fixture(scope="module")
+def trained(tmp_path_factory):
+    """A collection with trained word vectors, and documents that came after the fit."""
+    *first, last, empty = documents(60)
+    folder = tmp_path_factory.mktemp("trained") / "c.lw"
+    c = lw.index([*first, empty], to=folder, model="lsi(topics=6,train=crops)")
+    c.add([last, {"id": "new", "text": "wing flutter unheard", "theme": "wing"}])
+    return c
+
+
+def test_what_is_added_is_encoded_by_the_word_vectors_of_the_fit(trained):
+    stored = vectors_of(trained.snapshot)
+    docs = trained.snapshot.find_docs(["new", "wing-59", "flow-0"])
+    counts = trained.snapshot.term_counts(docs)
+    dense = stored.model.compact(counts, stored.model.transform(counts))
+    assert stored.model.vectors is not None
+    for mine, theirs in zip(stored.rows(docs), dense, strict=True):
+        assert mine @ theirs == pytest.approx(1, abs=1e-3)
+    [first] = trained.like("new", k=1)
+    assert first.doc_id.startswith("wing")
+
+
+@pytest.mark.parametrize("which", ["c", "trained"])
 @pytest.mark.parametrize("focus", ["subject", 0.3, "balanced", "thing"])
-def test_explanations_add_up_at_every_place(c, focus):
+def test_explanations_add_up_at_every_place(which, focus, request):
+    c = request.getfixturevalue(which)
     ids = [document.id for document in c][:3]
     for unlike in ((), (ids[2],)):
         for answer in c.like(ids[:2], unlike=unlike, k=10, focus=focus, explain=True):

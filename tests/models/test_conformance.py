@@ -19,6 +19,7 @@ from likewise.models.vector_sources import read_vectors
 WORDS = 5
 MODELS = {
     "lsi": "lsi(topics=4)",
+    "lsi trained": "lsi(topics=4,train=crops)",
     "ddm": "ddm(topics=3,sweeps=12,samples=2)",
     "lda": "lda(topics=3,sweeps=12,samples=2)",
     "lda-vb": "lda-vb(topics=3,passes=1)",

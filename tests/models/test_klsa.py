@@ -2,7 +2,6 @@
 
 import numpy as np
 import pytest
-from scipy import sparse
 from threadpoolctl import threadpool_limits
 
 from likewise import notation
@@ -10,8 +9,7 @@ from likewise.collection.snapshot import open_snapshot
 from likewise.collection.writer import Writer
 from likewise.errors import UsageError
 from likewise.models import klsa as spaces
-from likewise.models.klsa import KLSA, fit_space, fold, n_axes, without_noise
-from likewise.models.lanczos import Weighted
+from likewise.models.klsa import KLSA, fit_space, n_axes, without_noise
 from likewise.records import Document
 from likewise.text.analysis import Analysis
 
@@ -157,20 +155,6 @@ def test_one_document_of_one_word_is_a_corpus(make):
 def test_the_number_of_axes_follows_the_number_of_documents():
     assert [n_axes(KLSA(), n) for n in (1, 30, 700, 2100, 10**6)] == [1, 30, 50, 150, 300]
     assert [n_axes(KLSA(axes=7), n) for n in (3, 30)] == [3, 7]
-
-
-def test_folding_adds_up_rows():
-    random = np.random.default_rng(0)
-    weights = sparse.random_array((20, 30), density=0.2, format="csr", rng=random)
-    basis = random.standard_normal((30, 7)).astype(np.float32)
-    weighted = Weighted(
-        weights.indptr.astype(np.int64),
-        weights.indices.astype(np.int32),
-        weights.data.astype(np.float32),
-    )
-    out = np.zeros((20, 7), np.float32)
-    fold(*weighted, basis, out)
-    np.testing.assert_allclose(out, weights @ basis, atol=1e-5)
 
 
 def test_what_rounding_left_of_a_document_is_no_row():

@@ -1,13 +1,16 @@
 """Subspaces: projections, and the words that they leave over."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from plain_axes import counts_of, residuals
 
-from likewise.errors import UsageError
+from likewise.errors import DamagedError, UsageError
 from likewise.models.bags import Vocabulary
+from likewise.models.ladder import nest
 from likewise.models.lsi import LSI, fit_lsi
 from likewise.models.subspace import Subspace
 
@@ -118,6 +121,65 @@ def test_a_mapped_basis_gives_the_same(topical, tmp_path):
     counts = topical.term_counts(topical.live_docs())
     assert same(model.transform(counts), again.transform(counts))
     assert same(model.weigh(counts), again.weigh(counts))
+
+
+@pytest.fixture(scope="module", params=[1, 3])
+def with_vectors(topical, request):
+    model = fit_lsi(topical, LSI(topics=12, rungs=request.param))
+    random = np.random.default_rng(0)
+    moved = model.basis + 0.05 * random.standard_normal(model.basis.shape)
+    return replace(model, vectors=moved.astype(np.float32))
+
+
+def test_the_dense_part_is_the_sum_of_word_vectors(topical, with_vectors, monkeypatch):
+    monkeypatch.setattr("likewise.models.subspace._CHUNK", 7)
+    model, docs = with_vectors, topical.live_docs()[:40]
+    counts = topical.term_counts(docs)
+    triples = model.transform(counts)
+    dense = model.compact(counts, triples)
+    bounds, rows, weights = model.weigh(counts)
+    sums = np.stack(
+        [
+            weights[span].astype(np.float64) @ model.vectors[rows[span]]
+            for span in map(slice, bounds[:-1], bounds[1:])
+        ]
+    )
+    np.testing.assert_allclose(dense, nest(sums, model.ladder), atol=1e-5)
+    assert np.abs(dense - replace(model, vectors=None).compact(counts, triples)).max() > 0.1
+    assert dense.tobytes() == model.compact(counts, triples, threads=3).tobytes()
+    for i, doc in enumerate(docs.tolist()):
+        alone = topical.term_counts(np.array([doc]))
+        mine = model.transform(alone)
+        assert model.compact(alone, mine).tobytes() == dense[i].tobytes()
+        assert model.query_vector(alone, mine, None).tobytes() == dense[i].tobytes()
+
+
+def test_dense_vectors_are_split_by_the_words_that_they_are_sums_of(topical, with_vectors):
+    counts = topical.term_counts(topical.live_docs()[:40])
+    dense = with_vectors.compact(counts, with_vectors.transform(counts))
+    lengths = np.linalg.norm(dense, axis=1)
+    sums = with_vectors.as_sums(counts, lengths.astype(np.float64))
+    np.testing.assert_allclose(sums.totals, dense, atol=1e-5)
+
+
+def test_word_vectors_leave_axes_and_specific_words_alone(topical, with_vectors):
+    plain = replace(with_vectors, vectors=None)
+    counts = topical.term_counts(topical.live_docs())
+    assert same(with_vectors.transform(counts), plain.transform(counts))
+    assert with_vectors.word_weights is plain.word_weights
+    assert with_vectors.dimension_names(topical) == plain.dimension_names(topical)
+    assert "vectors" not in plain.arrays()
+
+
+def test_word_vectors_are_stored_and_checked(topical, with_vectors):
+    arrays, about = with_vectors.arrays(), with_vectors.about()
+    loaded = Subspace.load("lsi", arrays, about)
+    docs = topical.live_docs()
+    one, other = (model.encode(topical, docs, words=5) for model in (loaded, with_vectors))
+    assert same(one.values(), other.values())
+    for bad in (arrays["vectors"][:-1], arrays["vectors"][:, :-1], arrays["vectors"][0]):
+        with pytest.raises(DamagedError, match="vectors is shaped"):
+            Subspace.load("lsi", arrays | {"vectors": bad}, about)
 
 
 documents = st.dictionaries(st.integers(0, 25), st.integers(1, 9), max_size=12)

@@ -1,9 +1,12 @@
 import numpy as np
 import pytest
 from plain_axes import counts_of, dense
+from scipy import sparse
 
 from likewise.models.bags import Vocabulary
+from likewise.models.lanczos import Weighted
 from likewise.models.subspace import Subspace
+from likewise.models.weighting import fold
 
 
 @pytest.mark.parametrize("weighting", ["tfidf", "bm25"])
@@ -18,3 +21,17 @@ def test_weights_equal_the_formulas(weighting):
     np.testing.assert_allclose(
         weighted.weights, [expected[0, 0], expected[0, 1], expected[1, 1]], rtol=1e-6
     )
+
+
+def test_folding_adds_up_rows():
+    random = np.random.default_rng(0)
+    weights = sparse.random_array((20, 30), density=0.2, format="csr", rng=random)
+    basis = random.standard_normal((30, 7)).astype(np.float32)
+    weighted = Weighted(
+        weights.indptr.astype(np.int64),
+        weights.indices.astype(np.int32),
+        weights.data.astype(np.float32),
+    )
+    out = np.zeros((20, 7), np.float32)
+    fold(*weighted, basis, out)
+    np.testing.assert_allclose(out, weights @ basis, atol=1e-5)

@@ -20,6 +20,7 @@ from likewise.errors import StorageError
 from likewise.text.lexicon import Counted
 
 GAP = 100
+_MOST = 1 << 31
 
 
 class Positions(NamedTuple):
@@ -46,6 +47,18 @@ class Positions(NamedTuple):
             to = np.repeat(starts - piece.bounds[:-1], np.diff(piece.bounds))
             values[to + np.arange(len(to))] = piece.values
         return cls(bounds, values)
+
+
+class Occurrences(NamedTuple):
+    """Every position of documents: document i has `terms[bounds[i]:bounds[i + 1]]`, ascending.
+
+    Term j of them occurs `uses[j]` times; `positions` has those of one term after the other.
+    """
+
+    bounds: Ints
+    terms: Ids
+    uses: Ids
+    positions: Ints
 
 
 class PositionsWriter:
@@ -109,6 +122,12 @@ def find_positions(placed: Placed, docs: Ints, terms: Ints) -> Positions | None:
         return None
     found = (starts, sizes, widths)
     return Positions(*decode(placed.positions, docs, columns, found, len(distinct)))
+
+
+def all_positions(placed: Placed, docs: Ints) -> Occurrences | None:
+    """Decode all positions of documents; None where the streams do not fit together."""
+    bounds, terms, uses, positions, fits = decode_all(placed, docs)
+    return Occurrences(bounds, terms, uses, positions) if fits else None
 
 
 @kernel
@@ -218,3 +237,61 @@ def decode(
                 position += step
                 values[p] = position + (GAP if position >= widths[i] > 0 else 0)
     return bounds, values
+
+
+@kernel
+def decode_all(placed: Placed, docs: Ints) -> tuple[Ints, Ids, Ids, Ints, bool]:
+    """Decode all positions of documents, and whether records and positions fit together.
+
+    Equals `find` and `decode` of the terms of each document.
+    """
+    records, offsets = placed.records
+    titles, title_offsets = placed.titles
+    stream, position_offsets = placed.positions
+    n_terms = n_places = np.int64(0)
+    for doc in docs:
+        # A term takes at least a byte, and so does a position.
+        n_terms += np.int64(offsets[doc + 1]) - np.int64(offsets[doc])
+        n_places += np.int64(position_offsets[doc + 1]) - np.int64(position_offsets[doc])
+    bounds = np.zeros(len(docs) + 1, np.int64)
+    terms, uses = np.empty(n_terms, np.int32), np.empty(n_terms, np.int32)
+    values = np.empty(n_places, np.int64)
+    n_terms = n_places = np.int64(0)
+    fits = True
+    for i in range(len(docs)):
+        doc = docs[i]
+        start, stop = np.int64(offsets[doc]), np.int64(offsets[doc + 1])
+        n, at = get(records, start, stop)
+        title_stop = np.int64(title_offsets[doc + 1])
+        n_titles, title_at = get(titles, np.int64(title_offsets[doc]), title_stop)
+        end = np.int64(position_offsets[doc + 1])
+        width, place = get(stream, np.int64(position_offsets[doc]), end)
+        term: Int = 0
+        title_term: Int = -1
+        title_count: Int = 0
+        if n_titles > 0:
+            title_term, title_count, title_at = next_term(titles, title_at, title_stop, 0)
+        for _ in range(min(n, stop - at)):
+            term, count, at = next_term(records, at, stop, term)
+            if title_term == term:
+                count -= (placed.weight - 1) * title_count
+                n_titles -= 1
+                if n_titles > 0:
+                    title_term, title_count, title_at = next_term(
+                        titles, title_at, title_stop, title_term
+                    )
+            if count < 1 or count > end - place:
+                fits = False
+                break
+            terms[n_terms], uses[n_terms] = term, count
+            n_terms += 1
+            position = np.int64(0)
+            for _use in range(count):
+                fits &= bool(place < end)
+                step, place = get(stream, place, end)
+                position += step
+                values[n_places] = position + (GAP if position >= width > 0 else 0)
+                n_places += 1
+            fits &= bool(position < _MOST) and bool(stream[place - 1] < 128)
+        bounds[i + 1] = n_terms
+    return bounds, terms[:n_terms].copy(), uses[:n_terms].copy(), values[:n_places].copy(), fits

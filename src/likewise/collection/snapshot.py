@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Callable, Hashable, Iterator, Sequence
 from functools import cached_property
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any, NoReturn, TypeVar
 
 import numpy as np
 
@@ -19,7 +19,7 @@ from likewise.collection.layout import DATA
 from likewise.collection.manifest import Artifact, Manifest
 from likewise.collection.pack import Pack, PackEntry
 from likewise.collection.placing import place_again
-from likewise.collection.positions import Positions, find_positions
+from likewise.collection.positions import Occurrences, Positions, all_positions, find_positions
 from likewise.collection.records import TermCounts
 from likewise.collection.schema import FieldType, known_types
 from likewise.collection.segment import Segment
@@ -346,12 +346,15 @@ class Snapshot:
             placed = place_again(documents, self.analyzer, self.find_encoded, self.n_terms)
             rows = np.arange(len(rows))
         found = find_positions(placed, rows, terms)
-        if found is None:
-            # Which of the two was altered a check tells.
-            pack = segment.pack_of("positions")
-            path = pack.path if pack else segment.documents_path
-            raise DamagedError(f"{segment.name}: its terms are not those of {path}; {REMEDY}")
-        return found
+        return found if found is not None else _positions_damaged(segment)
+
+    def occurrences(self, docs: Ints) -> Iterator[Occurrences]:
+        """Give all positions of documents, ascending, by segment; only where they are stored."""
+        for i, _, rows in self.by_segment(docs):
+            placed = self.segments[i].placed(self.analysis.title_weight)
+            assert placed is not None
+            found = all_positions(placed, rows)
+            yield found if found is not None else _positions_damaged(self.segments[i])
 
     # What was derived from documents
 
@@ -408,6 +411,13 @@ class Snapshot:
         """Give the segment of a document, and its row there."""
         i = int(np.searchsorted(self.bases, doc, "right")) - 1
         return i, doc - int(self.bases[i])
+
+
+def _positions_damaged(segment: Segment) -> NoReturn:
+    # Which of the two was altered a check tells.
+    pack = segment.pack_of("positions")
+    path = pack.path if pack else segment.documents_path
+    raise DamagedError(f"{segment.name}: its terms are not those of {path}; {REMEDY}")
 
 
 def open_snapshot(folder: Path, before: Snapshot | None = None) -> Snapshot:

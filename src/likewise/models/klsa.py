@@ -21,7 +21,7 @@ from likewise import notation
 from likewise.collection.arrays import Arrays, require
 from likewise.collection.records import TermCounts
 from likewise.collection.snapshot import Snapshot
-from likewise.compiled import Doubles, Floats, Ids, Int, Ints, fast_kernel
+from likewise.compiled import Doubles, Floats, Ids, Ints
 from likewise.errors import UsageError
 from likewise.models.bags import Vocabulary, counts_in, draw_docs
 from likewise.models.document_kernels import Corpus, DocumentKernel, Entries, read_kernel
@@ -34,6 +34,7 @@ from likewise.models.sampling import (
     room_for_terms,
     weighed_documents,
 )
+from likewise.models.weighting import fold
 from likewise.neighbours.int8 import encode
 
 if TYPE_CHECKING:
@@ -333,17 +334,3 @@ def _choose_terms(collection: Snapshot, doc_freqs: Ints, n_docs: int, limit: int
     if collection.analysis.filters_terms:
         terms = terms[collection.admitted(*collection.frequencies(terms))]
     return Vocabulary(terms, doc_freqs[terms], n_docs)
-
-
-@fast_kernel
-def fold(bounds: Ints, rows: Ids, weights: Floats, basis: Floats, out: Floats) -> None:
-    """Add up the rows of a basis that documents have, by their weights.
-
-    Equals `out += A @ basis`, A the documents by rows.
-    """
-    width: Int = basis.shape[1]
-    for doc in range(len(bounds) - 1):
-        for j in range(bounds[doc], bounds[doc + 1]):
-            row, weight = rows[j], weights[j]
-            for k in range(width):
-                out[doc, k] += weight * basis[row, k]

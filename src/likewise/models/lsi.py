@@ -10,6 +10,7 @@ from likewise import notation
 from likewise.collection.snapshot import Snapshot
 from likewise.errors import UsageError
 from likewise.models.bags import draw_docs
+from likewise.models.crops import Trained, train_vectors
 from likewise.models.ladder import ladder_of
 from likewise.models.lanczos import Plan, Watch, principal_axes
 from likewise.models.model import LIKE
@@ -26,6 +27,8 @@ from likewise.models.weighting import Scale, check_weighting
 if TYPE_CHECKING:
     from likewise.models.fitting import FitJob
 
+TRAININGS = ("", "crops")
+
 
 @dataclass(frozen=True)
 class LSI:
@@ -35,7 +38,8 @@ class LSI:
     `(1 + ln f) idf^power` with idf `ln(N/n)`, or for `bm25` with that of Lucene
     `(k1 + 1) f / (f + k1 (1 - b + b length/average)) · idf^power`. Each of the `iterations` is
     one pass over the documents. Documents are compared by nested axes (`ladder`): all, half of
-    them, and so on, `rungs` widths; with one they are flat.
+    them, and so on, `rungs` widths; with one they are flat. With `train` "crops" word vectors are
+    trained on these documents (`crops`), and take the place of axes where documents are compared.
     """
 
     topics: int = 200
@@ -45,6 +49,7 @@ class LSI:
     rungs: int = 4
     iterations: int = 22
     seed: int = 0
+    train: str = ""
     notation: ClassVar[str] = "lsi"
     role: ClassVar[str] = LIKE
 
@@ -56,6 +61,10 @@ class LSI:
                 "least 0"
             )
         check_weighting(self.weighting)
+        if self.train not in TRAININGS:
+            raise UsageError(
+                f"train must be crops, or nothing for axes as they are, not {self.train!r}"
+            )
 
     def __str__(self) -> str:
         return notation.write(self)
@@ -93,6 +102,20 @@ def fit_lsi(
         documents, plan, threads=threads or os.cpu_count() or 1, watch=watch
     )
     captured = float((values**2).sum()) / len(docs)
+    ladder = ladder_of(basis.shape[1], config.rungs)
+    trained = Trained(None, ())
+    if config.train:
+        trained = train_vectors(
+            collection,
+            docs,
+            basis,
+            scale,
+            ladder=ladder,
+            seed=config.seed,
+            threads=threads,
+            memory=memory,
+            watch=watch,
+        )
     return Subspace(
         name=config.notation,
         vocabulary=vocabulary,
@@ -102,6 +125,7 @@ def fit_lsi(
         average_length=average_length,
         power=config.power,
         settings={"model": str(config)} | asdict(config),
-        history=({"pass": config.iterations, "captured": captured},),
-        ladder=ladder_of(basis.shape[1], config.rungs),
+        history=({"pass": config.iterations, "captured": captured}, *trained.history),
+        ladder=ladder,
+        vectors=trained.vectors,
     )

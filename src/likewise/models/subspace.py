@@ -39,7 +39,7 @@ from likewise.models.ladder import factors, nest
 from likewise.models.lanczos import Weighted
 from likewise.models.model import Model
 from likewise.models.triple import OWN_WORDS, Triples, largest
-from likewise.models.weighting import Scale, weigh
+from likewise.models.weighting import Scale, fold, weigh
 
 if TYPE_CHECKING:
     from likewise.models.topic_summary import Survey, TopicDescription
@@ -55,7 +55,8 @@ class Subspace(Model):
     """Orthonormal axes (the columns of `basis`, a row for each word) and their singular values.
 
     `average_length` is that of the documents it was fitted on, for weights as in BM25. With a
-    `ladder` of widths documents are compared by nested axes.
+    `ladder` of widths documents are compared by nested axes. Where there are `vectors` of words E,
+    a row each, the dense part alone goes by `Eᵀt` in place of z.
     """
 
     kind: ClassVar[str] = "subspace"
@@ -69,6 +70,7 @@ class Subspace(Model):
     settings: Mapping[str, Any] = field(default_factory=dict)
     history: tuple[Mapping[str, float], ...] = ()
     ladder: tuple[int, ...] = ()
+    vectors: NDArray[np.float32] | None = None
 
     @property
     def width(self) -> int:
@@ -79,10 +81,13 @@ class Subspace(Model):
 
     def arrays(self) -> dict[str, NDArray[Any]]:
         """Give the arrays that it is stored as."""
-        return self.vocabulary.arrays() | {
+        made = self.vocabulary.arrays() | {
             "basis": np.ascontiguousarray(self.basis, np.float32),
             "values": np.asarray(self.values, np.float64),
         }
+        if self.vectors is not None:
+            made["vectors"] = np.ascontiguousarray(self.vectors, np.float32)
+        return made
 
     def about(self) -> dict[str, Any]:
         """Give the plain values that it is stored with."""
@@ -100,6 +105,9 @@ class Subspace(Model):
         """Give it as it was stored."""
         vocabulary = Vocabulary.load(arrays, about["n_docs"])
         require(arrays, name, basis=(len(vocabulary), -1))
+        trained = "vectors" in arrays
+        if trained:
+            require(arrays, name, vectors=arrays["basis"].shape)
         return cls(
             name,
             vocabulary,
@@ -111,6 +119,7 @@ class Subspace(Model):
             about["settings"],
             tuple(about["history"]),
             tuple(about.get("ladder", ())),
+            arrays["vectors"] if trained else None,
         )
 
     @property
@@ -124,10 +133,14 @@ class Subspace(Model):
         """Give what is stored of documents to compare them: vectors, and so many specific words."""
         counts = collection.term_counts(docs)
         triples = self.transform(counts, words=words, threads=threads)
-        return to_arrays(document_vectors(triples, self.compact(counts, triples)))
+        dense = self.compact(counts, triples, threads=threads)
+        return to_arrays(document_vectors(triples, dense))
 
     def coordinates(self, vectors: Floats, shares: Floats) -> Floats:
-        """Give vectors as they are stored, with their shares, as projections (nested)."""
+        """Give vectors as they are stored, with their shares, as projections (nested).
+
+        Sums of word vectors are as long as the projections on the axes are.
+        """
         return vectors * np.sqrt(shares[:, :1])
 
     @cached_property
@@ -174,9 +187,26 @@ class Subspace(Model):
             topics, np.cumsum(sizes), counts.terms[places].astype(np.int64), rest[places], shares
         )
 
-    def compact(self, counts: TermCounts, triples: Triples) -> NDArray[np.float32]:
-        """Give the projections, nested."""
-        return nest(triples.topics, self.ladder)
+    def compact(
+        self, counts: TermCounts, triples: Triples, *, threads: int = 1
+    ) -> NDArray[np.float32]:
+        """Give the projections, or the sums of word vectors where there are such, nested."""
+        return nest(self._sums(counts, triples, threads), self.ladder)
+
+    def _sums(self, counts: TermCounts, triples: Triples, threads: int) -> NDArray[np.float32]:
+        if self.vectors is None:
+            return triples.topics
+        n_docs = len(counts.bounds) - 1
+        vectors, scale = np.asarray(self.vectors), self.scale
+        sums = np.zeros((n_docs, self.width), np.float32)
+
+        def part(first: int) -> None:
+            last = min(first + _CHUNK, n_docs)
+            inside = counts._replace(bounds=counts.bounds[first : last + 1])
+            fold(*scale.weigh(inside), vectors, sums[first:last])
+
+        in_parts(part, range(0, n_docs, _CHUNK), threads)
+        return sums
 
     # Meaning
 
@@ -215,9 +245,9 @@ class Subspace(Model):
         return split_by_words(query, answers, point, rows)
 
     def as_sums(self, counts: TermCounts, lengths: Doubles) -> WordSum:
-        """Give the projections of documents, made so long, as sums over their words."""
+        """Give the dense vectors of documents, made so long, as sums over their words."""
         bounds, rows, weighed = self.weigh(counts)
-        vectors = np.asarray(self.basis)[rows]
+        vectors = np.asarray(self.basis if self.vectors is None else self.vectors)[rows]
         terms = np.asarray(self.vocabulary.terms)[rows].astype(np.int64)
         made = WordSum(bounds, terms, weighed.astype(np.float64), vectors)
         owners, totals = owners_of(bounds), made.totals

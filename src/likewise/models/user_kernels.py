@@ -25,9 +25,10 @@ from likewise.collection.snapshot import Snapshot
 from likewise.compiled import Doubles, Floats, Ints
 from likewise.errors import UsageError
 from likewise.models.bags import Vocabulary
-from likewise.models.klsa import KLSA, KernelModel, fold, n_axes, without_noise
+from likewise.models.klsa import KLSA, KernelModel, n_axes, without_noise
 from likewise.models.lanczos import slabs
 from likewise.models.vector_sources import Kept, Vectors, field_rows, hashes
+from likewise.models.weighting import fold
 from likewise.neighbours.int8 import Coded, encode
 from likewise.records import Document
 from likewise.text.analysis import encode as encode_text

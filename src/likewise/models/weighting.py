@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from likewise.collection.records import TermCounts
-from likewise.compiled import Floats, Ids, Ints, fast_kernel
+from likewise.compiled import Floats, Ids, Int, Ints, fast_kernel
 from likewise.errors import UsageError
 from likewise.models.bags import Vocabulary
 from likewise.models.lanczos import Weighted
@@ -111,3 +111,17 @@ def weigh(
         inverse = np.float32(1) / np.sqrt(squares) if squares > 0 else np.float32(0)
         for j in range(start, stop):
             weights[j] *= inverse
+
+
+@fast_kernel
+def fold(bounds: Ints, rows: Ids, weights: Floats, basis: Floats, out: Floats) -> None:
+    """Add up the rows of a basis that documents have, by their weights.
+
+    Equals `out += A @ basis`, A the documents by rows.
+    """
+    width: Int = basis.shape[1]
+    for doc in range(len(bounds) - 1):
+        for j in range(bounds[doc], bounds[doc + 1]):
+            row, weight = rows[j], weights[j]
+            for k in range(width):
+                out[doc, k] += weight * basis[row, k]

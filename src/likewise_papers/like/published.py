@@ -8,6 +8,7 @@ from typing import ClassVar
 import numpy as np
 
 from likewise.compiled import Doubles, Floats
+from likewise.errors import UsageError
 from likewise.like.components import Encoder
 from likewise.like.hybrid import CANDIDATES, HybridRanker, Likeness, LikenessStage, check_candidates
 from likewise.like.kernels import Rows
@@ -49,6 +50,11 @@ class PublishedEncoder(Encoder):
     def __init__(self, stored: StoredVectors) -> None:
         super().__init__(stored)
         if isinstance(stored.model, Subspace):
+            if stored.model.vectors is not None:
+                raise UsageError(
+                    "eq4 compares projections, and this model stores sums of trained word vectors; "
+                    "fit lsi without train"
+                )
             self.model = replace(stored.model, ladder=())
 
     def weigh(self, point: Doubles, triples: Triples) -> tuple[Doubles, Doubles]:
