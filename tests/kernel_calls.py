@@ -352,6 +352,74 @@ def aspects(random):
         yield *graph, random.dirichlet(np.ones(60), width).T.copy(), random.random((60, width))
 
 
+def halves(random, n=6, size=9, n_rows=40):
+    """Halves of documents as weights of rows, each of the same size."""
+    from likewise.models.pieces import Halves
+
+    starts = np.arange(n, dtype=np.int64) * size
+    rows = random.integers(0, n_rows, n * size).astype(np.int32)
+    owners = np.repeat(np.arange(n), size).astype(np.int32)
+    return Halves(starts, np.full(n, size), rows, floats(random, n * size), owners)
+
+
+def embedded(random):
+    for width in WIDTHS:
+        yield halves(random), (1, 5), floats(random, 40, width), floats(random, 4, width)
+
+
+def ladder(width):
+    return np.unique([max(width // 4, 1), max(width // 2, 1), width])
+
+
+def rungs(random):
+    for width in WIDTHS:
+        steps = ladder(width)
+        out = np.zeros((5, steps.sum()), np.float32), np.zeros((5, len(steps)), np.float32)
+        yield floats(random, 5, width), steps, *out
+
+
+def pulled(random):
+    for width in WIDTHS:
+        steps = ladder(width)
+        units = floats(random, 5, steps.sum()), floats(random, 5, len(steps))
+        yield floats(random, 5, steps.sum()), units, steps, np.zeros((5, width), np.float32)
+
+
+def a_step(random):
+    for width in WIDTHS:
+        given = halves(random)
+        heads, links = np.full(40, -1, np.int32), np.empty(len(given.rows), np.int32)
+        for place, row in enumerate(given.rows.tolist()):
+            links[place], heads[row] = heads[row], place
+        state = floats(random, 40, width), random.random(40).astype(np.float32), heads
+        yield np.unique(given.rows), links, given, floats(random, 6, width), state
+
+
+def dealt(random):
+    from likewise.models.pieces import Halves, Pieces
+
+    for norm in norms():
+        bounds, rows, _ = sparse(random, 8, 40)
+        n = len(rows)
+        pieces = Pieces(
+            bounds,
+            rows,
+            np.arange(n + 1, dtype=np.int64),
+            random.integers(0, 5, n).astype(np.int32),
+            np.full(8, 5, np.int32),
+        )
+        starts = np.concatenate([bounds[:-1], n + bounds[:-1]])
+        out = Halves(
+            starts,
+            np.zeros(16, np.int64),
+            np.zeros(2 * n, np.int32),
+            np.zeros(2 * n, np.float32),
+            np.zeros(2 * n, np.int32),
+        )
+        scale = random.random(40).astype(np.float32), norm
+        yield pieces, np.arange(8), (0, 8), (3, 1), scale, out
+
+
 # Callers before what they call.
 CALLS = {
     "neighbours.kernels.keep_nearest": partial(with_form, with_candidates),
@@ -372,11 +440,16 @@ CALLS = {
     "likewise_papers.neighbours.kd_tree_kernels.grow": seeds,
     "likewise_papers.neighbours.kd_tree_kernels.widest": spread,
     "likewise_papers.neighbours.kd_tree_kernels.distance": apart,
-    "models.klsa.fold": partial(words_by, 40, 90, ("columns", "rows")),
+    "models.weighting.fold": partial(words_by, 40, 90, ("columns", "rows")),
     "models.user_vectors.predict_vectors": turned,
     "models.subspace.project": projected,
     "models.weighting.weigh": weighed,
+    "models.pieces.deal": dealt,
     "models.weighting.weight_of": a_word,
+    "models.crops.embed": embedded,
+    "models.crops.side_by_side": rungs,
+    "models.crops.pull_back": pulled,
+    "models.crops.descend": a_step,
     "models.attribution.carry": carried,
     "models.attribution.choose_pairs": paired_words,
     "models.lanczos.add_gram": partial(words_by, 40, 90, ("columns", "columns")),

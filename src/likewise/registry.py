@@ -86,7 +86,7 @@ COMMANDS = {
     "neighbours": ("neighbours", "find the nearest documents in a model's space"),
     "fuse": ("fuse", "fuse TREC runs into one"),
     "qrels": ("evaluate", "make judgements from metadata"),
-    "tune": ("evaluate", "learn weights from judgements"),
+    "tune": ("evaluate", "learn the focus of likeness from judgements"),
     "eval": ("evaluate", "measure runs against judgements"),
     "risk": ("risk", "measure what expansion gains and risks"),
     "demo": ("demo", "show the main jobs on docstrings"),

@@ -1,5 +1,6 @@
 """Does the dial stand for what it says, in Python and on the command line?"""
 
+import numpy as np
 import orjson
 import pytest
 
@@ -8,9 +9,11 @@ from likewise.app.cli import main
 from likewise.errors import UsageError
 from likewise.like.components import Encoder
 from likewise.like.focus import LEVELS, WORDS, named_focus, read_focus, weights_at
+from likewise.like.hybrid import Hybrid
 from likewise.like.typical import measure_typical
-from likewise.models.model import Typical
+from likewise.models.model import Typical, Weights
 from likewise.models.stored_vectors import vectors_of
+from likewise.retrieve.question import of_text
 
 from .conftest import documents
 
@@ -61,18 +64,66 @@ def test_more_focus_more_words():
 
 def test_typical_is_what_the_best_have(c):
     stored = vectors_of(c.snapshot)
-    again = measure_typical(Encoder(stored))
-    assert stored.typical == again
-    assert 0 < again.dense <= 1
-    assert 0 < again.words <= 1
+    assert stored.typical == measure_typical(Encoder(stored))
+    means = []
+    for document in c:
+        found = c.like(document.id, k=20, method="hybrid(only=words,candidates=0)")
+        if len(found):
+            means.append(np.mean([answer.score for answer in found]))
+    assert stored.typical.words == pytest.approx(np.mean(means), rel=1e-5)
+
+
+def test_a_part_that_no_document_has_leaves_its_share_to_others():
+    weights = weights_at(0.5, Typical(0.5, 0.0, 0.25))
+    assert weights.specific == 0
+    assert 0.5 * weights.dense + 0.25 * weights.words == pytest.approx(1)
+    assert weights_at(1.0, Typical(0.0, 0.0, 0.25)) == Weights(0.0, 0.0, 4.0)
+
+
+@pytest.mark.parametrize("given", ["subject", 0, 0.0, "0"])
+def test_what_answers_alike_is_equal(given):
+    assert Hybrid(focus=given) == Hybrid(focus="subject")
+    assert str(Hybrid(focus=given)) == "hybrid(focus=subject)"
+
+
+def test_words_that_nobody_has_change_nothing(c):
+    encoder = Encoder(vectors_of(c.snapshot))
+    text = next(iter(c)).text
+    plain = encoder.encode(*of_text(c.snapshot, text))
+    longer = encoder.encode(*of_text(c.snapshot, text + " zyx" * 500))
+    assert longer.words == plain.words
+
+
+def test_judgements_move_the_dial(c):
+    """By words alone, or by the theme alone, documents are like others."""
+    ids = [document.id for document in c if document.text]
+    same_words = {
+        one: {a.doc_id: 1 for a in c.like(one, k=5, method="hybrid(only=words)")} for one in ids
+    }
+    by_words = c.tune(lw.Qrels(same_words), store=False)
+    same_place = {
+        one: {a.doc_id: 1 for a in c.like(one, k=5, method="hybrid(only=dense)")} for one in ids
+    }
+    by_axes = c.tune(lw.Qrels(same_place), store=False)
+    assert by_words.chosen > by_axes.chosen
+    assert by_words.validated >= by_words.before
+
+
+def test_where_nothing_is_learnt_the_focus_stays(c):
+    ids = [document.id for document in c if document.text]
+    learnt = c.tune(lw.Qrels({one: {"nowhere": 1} for one in ids}), store=False)
+    assert set(learnt.means.values()) == {0.0}
+    assert learnt.chosen == 0.5
 
 
 def test_the_dial_is_the_same_everywhere(c, capsys):
     doc = next(iter(c)).id
     by_name = c.like(doc, k=5, focus="thing", explain=True)
     ids = [answer.doc_id for answer in by_name]
-    assert [answer.doc_id for answer in c.like(doc, k=5, focus=1.0)] == ids
-    assert [answer.doc_id for answer in c.like(doc, k=5, method="hybrid(focus=1)")] == ids
+    scores = [answer.score for answer in by_name]
+    for how in ({"focus": 1.0}, {"method": "hybrid(focus=1)"}, {"method": Hybrid(focus="thing")}):
+        assert [answer.score for answer in c.like(doc, k=5, **how)] == scores
+    assert [answer.score for answer in c.like(doc, k=5, focus="subject")] != scores
     args = ["like", str(c.folder), "--id", doc, "-k", "5", "--focus", "thing", "--json"]
     assert main(args) == 0
     shown = orjson.loads(capsys.readouterr().out)
@@ -125,6 +176,13 @@ def test_a_filter_changes_no_score(c):
 
 def test_bad_focus_is_said(c, capsys):
     doc = next(iter(c)).id
+    for odd in (None, True, [0.5], np.array([0.5, 1]), float("nan")):
+        with pytest.raises(UsageError, match="subject, balanced, thing"):
+            c.like(doc, focus=odd)
+    with pytest.raises(UsageError, match="leave one of the two out"):
+        c.like(doc, focus="thing", method="hybrid(only=dense)")
+    with pytest.raises(UsageError, match=r"hybrid\(focus=thing\) >> cut"):
+        c.like(doc, focus="thing", method="hybrid >> cut(5)")
     with pytest.raises(UsageError, match="bm25 has none"):
         c.like(doc, focus="thing", method="bm25")
     assert main(["like", str(c.folder), "--id", doc, "--focus", "subjekt"]) != 0

@@ -77,6 +77,14 @@ def test_the_default_goes_over_to_likeness(c):
     assert "by-length" in str(c.pipeline(""))
 
 
+def test_documents_in_hand_are_long(c):
+    both = [
+        [(one.doc_id, one.score) for one in c.like("d1", method=method, k=5)]
+        for method in (WRITTEN, "tfidf")
+    ]
+    assert both[0] == both[1]
+
+
 def test_weighted_terms_are_counted(c):
     assert n_terms(Query("q", "wing", terms={"a": 1.0, "b": 2.0}), c.snapshot) == 2
 

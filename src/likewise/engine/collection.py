@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import asdict
 from dataclasses import replace as changed
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self, cast
@@ -227,7 +228,7 @@ class Collection:
         """
         query = like_query(ids, text, unlike, unlike_text, vector)
         stage = read_method(method)
-        if focus != "":
+        if not (isinstance(focus, str) and focus == ""):
             from likewise.like.hybrid import with_focus
 
             stage = with_focus(stage, focus)
@@ -354,29 +355,32 @@ class Collection:
         from likewise.models.kinds import find_model
 
         check_kind(qrels, Qrels, "judgements are Qrels, as read_qrels gives them")
-        learnt, name, id = self._learn(qrels, model)
-        if store:
+        learnt, typical, name, id = self._learn(qrels, model)
+        if store and learnt.validated >= learnt.before:
             with Writer(self.folder, wait=True) as writer:
                 artifact = find_model(writer.snapshot, name)
                 if artifact.id != id:
                     raise CollectionError(f"{name} was fitted again in the meantime; tune it again")
-                about = {**artifact.about, "focus": learnt.chosen}
+                about = {**artifact.about, "focus": learnt.chosen, "typical": typical}
                 writer.put(changed(artifact, about=about))
             self._state.changed()
         return learnt
 
     @of_one_state
-    def _learn(self, qrels: Qrels, model: str) -> tuple[Learnt, str, str]:
-        """Learn the focus; give also the model that it is of.
+    def _learn(self, qrels: Qrels, model: str) -> tuple[Learnt, dict[str, float], str, str]:
+        """Learn the focus; give also what is typical by the model, and which model it is.
 
         What holds the state is let go of before anything is stored, so that it can be removed.
         """
         from likewise.evaluate.learn import learn_focus
+        from likewise.like.components import Encoder
+        from likewise.like.typical import measure_typical
         from likewise.models.stored_vectors import vectors_of
 
         stored = vectors_of(self.snapshot, model)
+        typical = asdict(measure_typical(Encoder(stored)))
         learnt = learn_focus(stored, qrels, threads=os.cpu_count() or 1)
-        return learnt, stored.model.name, stored.artifact.id if stored.artifact else ""
+        return learnt, typical, stored.model.name, stored.artifact.id if stored.artifact else ""
 
     @of_one_state
     def risk(

@@ -41,7 +41,7 @@ DEFAULT = (
     *("bm25", "proximity", "robust(adapt=10)"),
     *("bm25", "klsa(adapt=0.5)", "proximity", "keep"),
 )
-# Queries of so many distinct terms go over to likeness: benchmarks/long_queries.py.
+# Queries of so many distinct terms go over to likeness: benchmarks/defaults.py --choose.
 LONG = (20, 60)
 # Results hold what explains them: a run drops them batch by batch.
 _BATCH = 1024

@@ -32,7 +32,8 @@ class Learnt:
     """What was learnt: the mean at each place of the dial, and what choosing is worth.
 
     `validated` is the mean over queries of what the place chosen on the other folds gave them;
-    `before` that of the weights that were there.
+    `before` that of the weights that were there. Where choosing is worth less, `chosen` is what
+    was in force.
     """
 
     measure: str
@@ -116,11 +117,17 @@ def learn_focus(
         inside = fold_of == fold
         validated[inside] = values[int(values[:, ~inside].mean(axis=1).argmax())][inside]
     means = values.mean(axis=1)
+    before = float(values_of(weights_of(stored)).mean())
+    # Of places as good the one nearest to that in force, which stays where choosing is worth less.
+    best = np.flatnonzero(means == means.max())
+    chosen = min((grid[i] for i in best.tolist()), key=lambda place: abs(place - stored.focus))
+    if validated.mean() < before:
+        chosen = stored.focus
     return Learnt(
         measure=MEASURE,
         n_queries=len(qids),
         means=dict(zip(grid, means.tolist(), strict=True)),
-        chosen=grid[int(means.argmax())],
+        chosen=chosen,
         validated=float(validated.mean()),
-        before=float(values_of(weights_of(stored)).mean()),
+        before=before,
     )

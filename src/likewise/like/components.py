@@ -125,7 +125,7 @@ class Encoder:
     def _words(self, counts: TermCounts) -> Mapping[str, float]:
         """Give all words of a document, weighed so that it would score 1 itself."""
         words = words_of(self.collection, counts)
-        own = own_score(self.retriever, words, int(counts.counts.sum()))
+        own = own_score(self.retriever, words)
         return {word: count / own for word, count in words.items()} if own > 0 else {}
 
     def _dense(
@@ -300,9 +300,13 @@ class AllWords:
         return self._encoder.retriever.weigh([query.words])[1]
 
 
-def own_score(retriever: Retriever, words: Mapping[str, float], length: int) -> float:
-    """Give what a document of these words, of so many in all, would score as its own query."""
+def own_score(retriever: Retriever, words: Mapping[str, float]) -> float:
+    """Give what a document of these words would score as its own query.
+
+    Words that the collection does not have are none of them, and do not make it longer.
+    """
     counts = np.array([*words.values()], np.float64)
+    length = round(float(counts.sum()))
     numbers, doc_freqs, _ = retriever.known([*words])
     norms = retriever.model.norms_of(np.array([length], np.uint32), retriever.statistics)
     assert norms is not None

@@ -18,10 +18,9 @@ from __future__ import annotations
 import numpy as np
 
 from likewise.errors import UsageError
-from likewise.models.model import Typical, Weights
+from likewise.models.model import BALANCED, Typical, Weights
 
-LEVELS = {"subject": 0.0, "balanced": 0.5, "thing": 1.0}
-BALANCED = LEVELS["balanced"]
+LEVELS = {"subject": 0.0, "balanced": BALANCED, "thing": 1.0}
 # At these places of the dial: the weight of words, and the share of specific words in it.
 WORDS = (0.3, 0.5, 1.0)
 SPECIFIC = (0.3, 0.3, 0.4)
@@ -50,11 +49,15 @@ def named_focus(place: float) -> str:
 
 
 def weights_at(place: float, typical: Typical, *, dense: float = 1.0) -> Weights:
-    """Weigh the parts at a place of the dial; `dense` is how much dense vectors count in all."""
-    words, specific = (np.interp(place, [*LEVELS.values()], at) for at in (WORDS, SPECIFIC))
-    total = dense + words
-    return Weights(
-        float(dense / typical.dense / total),
-        float(specific * words / typical.specific / total),
-        float((1 - specific) * words / typical.words / total),
+    """Weigh the parts at a place of the dial; `dense` is how much dense vectors count in all.
+
+    What no document has counts for nothing, and the others for all.
+    """
+    words, share = (float(np.interp(place, [*LEVELS.values()], at)) for at in (WORDS, SPECIFIC))
+    every = (
+        (dense, typical.dense),
+        (words * share, typical.specific),
+        (words * (1 - share), typical.words),
     )
+    total = sum(weight for weight, there in every if there) or 1.0
+    return Weights(*(weight / there / total if there else 0.0 for weight, there in every))

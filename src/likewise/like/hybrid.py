@@ -72,7 +72,7 @@ class Hybrid(LikenessStage):
     `thing`, or a number from 0 to 1; "" is what was learnt for the collection, else balanced.
     `candidates` are how many are taken by each part; 0 scores every document. The mean of the dense
     vectors of the `feedback` best answers is added to the query's, and candidates are ranked once
-    more: that draws answers together (on 15 tasks 2% more documents of the same subject, as many
+    more: that draws answers together (on 14 tasks 2% more documents of the same subject, as many
     that say the same thing).
 
     `only` "dense", "specific" or "words" compares that part alone, without feedback; specific words
@@ -96,8 +96,14 @@ class Hybrid(LikenessStage):
             raise UsageError(
                 f"method {self.notation}: only must be dense, specific or words, not {self.only}"
             )
-        if self.focus:
-            read_focus(self.focus)
+        if not (isinstance(self.focus, str) and self.focus == ""):
+            # As it is written, however it was given: what answers alike is equal.
+            object.__setattr__(self, "focus", named_focus(read_focus(self.focus)))
+            if self.only:
+                raise UsageError(
+                    f"method {self.notation}: only={self.only} compares one part, and focus weighs "
+                    "all of them: leave one of the two out"
+                )
 
     def ranker(self, stored: StoredVectors) -> HybridRanker:
         """Make a ranker of stored vectors."""
@@ -112,14 +118,17 @@ class Hybrid(LikenessStage):
 def with_focus(stage: Stage, focus: str | float) -> Stage:
     """Give a stage that compares documents at another place of the dial."""
     if not isinstance(stage, Hybrid):
-        raise UsageError(f"focus is how hybrid compares documents, and {stage} has none")
+        raise UsageError(
+            f"focus is how hybrid compares documents, and method {stage} has none; it may be a "
+            "part of a method: hybrid(focus=thing) >> cut(5)"
+        )
     return replace(stage, focus=named_focus(read_focus(focus)))
 
 
 def weights_of(stored: StoredVectors, focus: str = "") -> Weights:
     """Weigh the parts by the dial; "" is what was learnt for the collection, else balanced."""
-    if not focus and stored.before is not None:
-        return stored.before
+    if not focus and stored.weights_before is not None:
+        return stored.weights_before
     place = read_focus(focus or stored.focus)
     return weights_at(place, stored.typical, dense=stored.model.dense_weight)
 

@@ -18,7 +18,7 @@ def measure_typical(encoder: Encoder, *, seed: int = 0) -> Typical:
     """Give the mean score of the best answers to a sample of documents, by each part.
 
     Every document is scored. Documents with nothing of a part do not count for it; a part that no
-    document has stays as it is for other collections.
+    document has is 0.
     """
     collection = encoder.collection
     live = collection.live_docs()
@@ -40,7 +40,9 @@ def measure_typical(encoder: Encoder, *, seed: int = 0) -> Typical:
             best = _best(scores)
             if len(best):
                 means[name].append(float(best.mean()))
-    return Typical(**{name: max(float(np.mean(its)), _LEAST) for name, its in means.items() if its})
+    return Typical(
+        **{name: max(float(np.mean(its)), _LEAST) if its else 0.0 for name, its in means.items()}
+    )
 
 
 def _best(scores: Floats) -> Doubles:

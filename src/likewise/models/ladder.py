@@ -7,8 +7,7 @@ That mean is nearly the inner product of vectors no wider than z, with each axis
 `sqrt(mean over l > k of 1/‖z_l‖²)` (z_l the first l axes), which are of length one: these are what
 is stored and compared. Between two documents the two differ by some thousandths.
 
-On 15 tasks of finding like documents nested axes beat flat ones on 13; how the steps are chosen
-matters little (benchmarks/likeness.py).
+How the steps are chosen matters little (benchmarks/likeness.py --parts).
 """
 
 from __future__ import annotations

@@ -26,6 +26,8 @@ if TYPE_CHECKING:
 
 LIKE, SMOOTH = "like", "smooth"
 TYPICAL, DRIFT = "typical", "drift"
+# The middle of the dial of likeness.
+BALANCED = 0.5
 # A share of documents below this is none: fit errors stay finite.
 _LEAST_CAPTURED = 1e-6
 

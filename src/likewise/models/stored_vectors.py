@@ -15,13 +15,10 @@ from likewise.compiled import Doubles, Floats, Ints
 from likewise.derived.store import derived_of
 from likewise.models.document_vectors import DocumentVectors, from_arrays, without_words
 from likewise.models.kinds import STORED_WORDS, encode_documents, find_model, load_model
-from likewise.models.model import LIKE, Model, Typical, Weights
+from likewise.models.model import BALANCED, LIKE, Model, Typical, Weights
 from likewise.neighbours.int8 import Coded, Codes
 from likewise.neighbours.vector_finders import VectorFinder
 from likewise.neighbours.vectors import VectorSearch
-
-# Of the dial of likeness.
-MIDDLE = 0.5
 
 
 class StoredVectors:
@@ -79,10 +76,10 @@ class StoredVectors:
     @property
     def focus(self) -> float:
         """The place of the dial that was learnt from judgements, else its middle."""
-        return float(self._about.get("focus", MIDDLE))
+        return float(self._about.get("focus", BALANCED))
 
     @property
-    def before(self) -> Weights | None:
+    def weights_before(self) -> Weights | None:
         """How parts were weighed before there was a dial, until the model is fitted or tuned."""
         before = self._about.get("weights")
         if not before or "typical" in self._about or "focus" in self._about:

@@ -38,7 +38,9 @@ class ByLength(Stage):
         """Answer the queries of each length by what serves for it."""
         by_share: dict[float, list[int]] = {}
         for i, result in enumerate(batch):
-            share = self.share(n_terms(result.query, context.snapshot))
+            # Documents in hand are as long as they come.
+            n = self.most if result.query.like else n_terms(result.query, context.snapshot)
+            share = self.share(n)
             by_share.setdefault(share, []).append(i)
         out = list[Result](batch)
         for share, places in by_share.items():

@@ -40,10 +40,11 @@ examples:
 """
 
 _TUNE_MANUAL = """\
-How much words of a document's own count against its topics is chosen without judgements when a
-model is fitted. With judgements of your own, from metadata or a file of TREC judgements whose
-queries are ids, it can be learnt: the weight with the best AP@100 is stored with the collection,
-and what choosing is worth on documents that were not chosen by is printed (five folds).
+In what documents are to be alike (the focus of `likewise like`, from subject to thing) can be
+learnt from judgements of your own, from metadata or a file of TREC judgements whose queries are
+ids: the focus with the best AP@100 is stored with the collection, and what choosing is worth on
+documents that were not chosen by is printed (five folds). Where that is less than what was there,
+nothing is stored.
 
 examples:
   likewise tune papers.lw --same category
@@ -139,7 +140,10 @@ def _tune(options: argparse.Namespace) -> None:
     print(learnt)
     if not options.dry_run:
         shown = named_focus(learnt.chosen)
-        print(f"{shown} is now the focus of likeness in {options.collection}")
+        if learnt.validated < learnt.before:
+            print(f"that is less than before: likeness in {options.collection} stays as it is")
+        else:
+            print(f"{shown} is now the focus of likeness in {options.collection}")
 
 
 def _judgements(collection: Collection, options: argparse.Namespace) -> Qrels:

@@ -46,7 +46,7 @@ Vectors are rows of an .npy file, for the ids beside it (x.ids beside x.npy, one
 of --vector-ids, or else for all documents in their order; or they stand in a field of the
 documents, as lists of numbers. They are kept with the collection. A document without one is given
 what its words predict: so is one that is added later, until the model is fitted again, unless it
-brings a vector in the field. How much vectors count beside specific words is how far words predict
+brings a vector in the field. How much vectors count beside words is how far words predict
 them on documents held out, or weight=, as in --model "vectors(weight=0.5)".
 
 examples:

@@ -34,10 +34,10 @@ vectors) alone, only=specific the words that these do not tell, only=words all w
 """
 
 _MANUAL = f"""\
-A document is topics and words that are specific to it; documents are alike that share both. --focus
-says in what they are to be alike: for a paper on the flutter of wings, subject brings papers on
-aeroelasticity, thing brings those that treat the same wing. A score of 1 is as like as the twenty
-documents most like one are on average.
+A document is topics, words that are specific to it, and all its words; like documents share these.
+--focus says in what they are to be alike: for a paper on the flutter of wings, subject brings
+papers on aeroelasticity, thing brings those that treat the same wing. A score of 1 is as like as
+the twenty documents most like one are on average.
 
 Several documents are asked for as a mixture: a score is the mean of those for each, less half of
 the mean of those for --unlike. Documents that are asked with are no answers.
@@ -139,7 +139,7 @@ def _write_page(
     s = collection.snapshot
     if any(one.explanation is None or one.explanation.evidence is None for one in answers):
         raise UsageError(
-            f"--html shows topics and specific words, which {options.method} does not compare; "
+            f"--html shows topics and words, which {options.method} does not compare; "
             "methods with a page are hybrid and eq4"
         )
     in_hand = [content(collection[doc_id]) for doc_id in options.id] + texts

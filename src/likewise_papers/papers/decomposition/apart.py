@@ -15,7 +15,7 @@ import numpy as np
 from likewise.collection.snapshot import Snapshot
 from likewise.compiled import Doubles
 from likewise.like.components import Encoder
-from likewise.like.focus import BALANCED, weights_at
+from likewise.like.focus import weights_at
 from likewise.like.hybrid import Hybrid, HybridRanker, Likeness, LikenessStage
 from likewise.like.typical import measure_typical
 from likewise.models.bags import Sample
@@ -23,7 +23,7 @@ from likewise.models.ddm import BETA_OWN, GAMMA
 from likewise.models.document_vectors import DocumentVectors
 from likewise.models.fitting import FitJob, fit_model, read_config
 from likewise.models.kinds import STORED_WORDS
-from likewise.models.model import Model
+from likewise.models.model import BALANCED, Model
 from likewise.models.stored_vectors import StoredVectors
 from likewise.models.topics import TopicModel
 from likewise.retrieve.documents import Whole
