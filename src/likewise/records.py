@@ -323,13 +323,18 @@ class Part(NamedTuple):
     """A named part of a score; its own parts, where it has any, add up to it.
 
     Kinds are word, phrase, title, spelling (a word as it is spelled), document, topic, dimension,
-    group and rest (what no word stands for).
+    group, list (of those that were fused) and rest (what no word stands for).
     """
 
     kind: str
     name: str
     score: float
     parts: tuple[Part, ...] = ()
+
+    def scaled(self, by: float) -> Part:
+        """Give so many times the part, with all parts of it."""
+        kind, name, score, parts = self
+        return Part(kind, name, score * by, tuple(one.scaled(by) for one in parts))
 
 
 class Topic(NamedTuple):
@@ -346,8 +351,8 @@ class Topic(NamedTuple):
 class WordShares(NamedTuple):
     """What words of a text give to a score: terms by number, ascending.
 
-    `specific` is what each gives as a specific word that both texts have, `dense` what it carries
-    of the vectors' part, most of it by `topics` (-1: there are none).
+    `specific` is what each gives as a word that both texts have, a specific one or any, `dense`
+    what it carries of the vectors' part, most of it by `topics` (-1: there are none).
     """
 
     terms: NDArray[np.int64]

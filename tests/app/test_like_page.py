@@ -7,7 +7,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from likewise.app.like_page import LikeAnswer, like_page
-from likewise.like.explain import RELATED, SPECIFIC, TOPICS
+from likewise.like.explain import RELATED, SPECIFIC, TOPICS, WORDS
 from likewise.like.passages import TextWords
 from likewise.like.term_numbers import TermNumbers
 from likewise.records import Explanation, Part, Topic, WordShares
@@ -120,7 +120,7 @@ def test_words_are_coloured_by_what_they_carry():
     found = {word: (style, hint) for style, hint, word in reversed(marks(answer))}
     assert found["wings"] == ("t0 s3", "0.3000, most by flight")
     assert found["heat"][0] == "t1 s1"
-    assert found["flutter"] == ("own s3", "0.5100 as a specific word that both have")
+    assert found["flutter"] == ("own s3", "0.5100 as a word that both have")
     assert found["drag"][0] == "against s1"
     assert not {"The", "panels", "on"} & set(found)
 
@@ -151,6 +151,57 @@ def test_bars_are_as_long_as_scores_and_split_by_parts():
     assert [bar[0] for bar in bars] == ["t0", "t1", "own", "t0", "t"]
     assert sum(float(bar[1]) for bar in bars[:3]) == pytest.approx(100, abs=0.1)
     assert bars[0][2] == "0.310 flight"
+
+
+BAR = re.compile(r'<i class="([a-z0-9]+)" style="flex:([0-9.]+)" title="([^"]*)">')
+ALL_WORDS = group(WORDS, Part("word", "panels", 0.15), Part("rest", "other words", 0.04))
+
+
+def shown(*parts, text="wings flutter"):
+    told = Explanation(sum(p.score for p in parts), parts, evidence(text, "wing"))
+    return like_page("", "wing", [LikeAnswer("1", "", text, told)], read=read)
+
+
+def test_a_score_of_three_parts_is_shown_whole():
+    """0.76 = 0.50 by related words, 0.07 by specific words, 0.19 by all words."""
+    specific = group(SPECIFIC, Part("word", "flutters", 0.07))
+    source = shown(ALL_WORDS, specific, group(RELATED, Part("word", "wings", 0.5)))
+    bars = BAR.findall(source)
+    assert [(style, name) for style, _, name in bars] == [
+        ("t0", "0.500 related words"),
+        ("own", "0.070 specific words"),
+        ("all", "0.190 all words"),
+    ]
+    sizes = [float(size) for _, size, _ in bars]
+    assert sizes == pytest.approx(
+        [100 * 0.5 / 0.76, 100 * 0.07 / 0.76, 100 * 0.19 / 0.76], abs=0.01
+    )
+    assert '<span class="w all">all words that both have</span>' in source
+    assert '<span class="w all">panels</span> <small>20%</small>' in source
+    text = " ".join(Reader(source).text.split())
+    assert "0.760 = related words 0.500 + specific words 0.070 + all words 0.190" in text
+    assert "All words that both have" in text
+    assert "other words 5%" in text
+
+
+def test_without_specific_words_all_words_stand_alone():
+    source = shown(ALL_WORDS)
+    assert [bar[0] for bar in BAR.findall(source)] == ["all"]
+    assert "Specific words" not in source
+    assert "none</p>" not in source
+    found = {word: (style, hint) for style, hint, word in marks(source)}
+    assert found["flutter"] == ("all s3", "0.5100 as a word that both have")
+
+
+def test_what_a_fused_list_has_is_shown_with_the_other_lists():
+    likeness = Part("list", "hybrid", ALL_WORDS.score, (ALL_WORDS,))
+    source = shown(Part("list", "bm25 …", 0.4, (Part("word", "wing", 0.4),)), likeness)
+    assert [(style, name) for style, _, name in BAR.findall(source)] == [
+        ("all", "0.190 all words"),
+        ("back", "0.400 bm25 …"),
+    ]
+    assert '<span class="w all">panels</span>' in source
+    assert "0.590 = all words 0.190 + bm25 … 0.400" in " ".join(Reader(source).text.split())
 
 
 def test_a_long_text_is_folded_and_a_longer_one_cut():

@@ -9,6 +9,7 @@ d: 7 → 3, 9 → 3                   by score 1, 1            by rank 1, 1/2
 """
 
 import math
+import re
 
 import numpy as np
 import pytest
@@ -17,9 +18,9 @@ from hypothesis import strategies as st
 
 import likewise as lw
 from likewise.errors import UsageError
-from likewise.records import EMPTY, Ranking
-from likewise.stages import Cut
-from likewise.stages.fusion import METHODS, NORMALISATIONS, fuse_rankings
+from likewise.records import EMPTY, Explanation, Part, Query, Ranking
+from likewise.stages import Context, Cut, Result, Stage
+from likewise.stages.fusion import METHODS, NORMALISATIONS, NORMALISED, Fuse, fuse_rankings
 
 
 def ranking(pairs):
@@ -249,6 +250,128 @@ def test_fused_scores_are_split_by_list(papers, method, normalise):
     for one in result.scorer.explain(result.ranking.docs):
         assert sum(part.score for part in one.parts) == pytest.approx(one.score, abs=1e-9)
         assert {part.name for part in one.parts} <= {"bm25", "ql", "tfidf"}
+
+
+def assert_adds_up(part):
+    if part.parts:
+        assert sum(inner.score for inner in part.parts) == pytest.approx(part.score, abs=1e-9)
+    for inner in part.parts:
+        assert_adds_up(inner)
+
+
+@pytest.mark.parametrize("normalise", NORMALISATIONS)
+@pytest.mark.parametrize("method", METHODS)
+def test_what_a_list_gave_is_split_as_it_splits_its_scores(papers, monkeypatch, method, normalise):
+    fused = lw.fuse("bm25", "tfidf", method=method, normalise=normalise, weights=[1, 2])
+    alone = {
+        name: papers.pipeline(name)("wing flutter flow")[0].scorer for name in ("bm25", "tfidf")
+    }
+    [result] = papers.pipeline(fused)("wing flutter flow")
+    docs = result.ranking.docs
+    own = {name: scorer.explain(docs) for name, scorer in alone.items()}
+
+    def search(*_, **__):
+        raise AssertionError("explaining is no search")
+
+    monkeypatch.setattr("likewise.stages.stage.Chain.run", search)
+    for stage in fused.stages:
+        monkeypatch.setattr(type(stage), "run", search)
+    explained = result.scorer.explain(docs)
+    assert any(one.parts for one in explained)
+    for i, one in enumerate(explained):
+        for part in one.parts:
+            assert_adds_up(part)
+            told = own[part.name][i]
+            expected = {word.name: word.score * part.score / told.score for word in told.parts}
+            assert {word.name: word.score for word in part.parts} == pytest.approx(expected)
+
+
+class Told:
+    """A scorer that explains whatever it is told to."""
+
+    log = False
+    searches = None
+
+    def __init__(self, told):
+        self.told = told
+
+    def explain(self, docs):
+        return [self.told[doc] for doc in docs.tolist()]
+
+
+class Given(Stage):
+    """Gives a result."""
+
+    def __init__(self, result, name):
+        self.result, self.name = result, name
+
+    def run(self, batch, context):
+        return [self.result] * len(batch)
+
+    def depth(self, k, *, log):
+        return 0
+
+    def __str__(self):
+        return self.name
+
+
+def explain(papers, *scorers, pairs=((1, 4.0), (2, 2.0), (3, 0.0))):
+    found = [Result(Query("1"), ranking(pairs), scorer) for scorer in scorers]
+    stages = [Given(one, "abc"[i]) for i, one in enumerate(found)]
+    weights = [1.0, 0.5, 0.25][: len(found)]
+    [result] = Fuse.of(stages, weights=weights).run([Result(Query("1"))], Context(papers.snapshot))
+    return dict(
+        zip(result.ranking.docs.tolist(), result.scorer.explain(result.ranking.docs), strict=True)
+    )
+
+
+def test_what_own_parts_leave_is_the_rest(papers):
+    words = (Part("word", "wing", 3.0, (Part("word", "wings", 3.0),)), Part("word", "heat", -1.0))
+    told = {1: Explanation(4.0, words), 2: Explanation(2.0, words)}
+    found = explain(papers, Told(told))
+    [one] = found[1].parts
+    assert one.parts == (
+        Part("word", "wing", 0.75, (Part("word", "wings", 0.75),)),
+        Part("word", "heat", -0.25),
+        Part("rest", NORMALISED, 0.5),
+    )
+    [two] = found[2].parts
+    assert [part.score for part in two.parts] == [0.75, -0.25]
+    assert found[3].parts == ()
+
+
+@pytest.mark.parametrize("own", [0.0, -4.0, -math.inf, 5e-324])
+def test_scores_without_proportions_stay_whole(papers, own):
+    told = dict.fromkeys((1, 2), Explanation(own, (Part("word", "wing", own),)))
+    found = explain(papers, Told(told), None)
+    assert found[1].parts == (Part("list", "a", 1.0), Part("list", "b", 0.5))
+
+
+def test_the_passages_are_those_of_the_list_that_gives_most(papers):
+    def told(evidence):
+        return Told(dict.fromkeys((1, 2), Explanation(1.0, (Part("word", "wing", 1.0),), evidence)))
+
+    assert explain(papers, told("more"), told("less"))[1].evidence == "more"
+    assert explain(papers, told(None), told("more"), told("less"))[1].evidence == "more"
+    assert explain(papers, told(None), None)[1].evidence is None
+
+
+def test_a_list_is_named_by_its_last_search(papers):
+    fused = lw.fuse("bm25 >> rm3 >> bm25(k1=2.0) >> cut(3)", "where(year>=1900) >> tfidf")
+    [result] = papers.pipeline(fused)("wing flutter flow")
+    names = {part.name for one in result.scorer.explain(result.ranking.docs) for part in one.parts}
+    assert names == {"bm25(k1=2.0) …", "where(year>=1900) >> tfidf"}
+    fused = lw.fuse("bm25 >> cut(3)", "bm25 >> cut(2)")
+    [result] = papers.pipeline(fused)("wing flutter flow")
+    names = {part.name for one in result.scorer.explain(result.ranking.docs) for part in one.parts}
+    assert names == {"bm25 >> cut(3)", "bm25 >> cut(2)"}
+
+
+def test_reasons_are_written_list_by_list(papers):
+    fused = lw.fuse("bm25", "tfidf")
+    text = str(papers.pipeline(fused).answers("wings fluttering", explain=True))
+    for name in ("bm25", "tfidf"):
+        assert re.search(rf"^ *{name} +[0-9.]+ = .*fluttering [0-9.]+", text, re.MULTILINE)
 
 
 def test_a_document_of_any_list_may_be_an_answer(papers):

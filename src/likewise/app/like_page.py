@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from likewise.like.explain import OTHERS, RELATED, ROUNDING, SPECIFIC, TOPICS, VECTORS
+from likewise.like.explain import OTHERS, RELATED, ROUNDING, SPECIFIC, TOPICS, VECTORS, WORDS
 from likewise.records import Explanation, Mark, Part, Topic, WordShares
 from likewise.show.page import COLOURED_TOPICS, Marked, Stretch, render
 from likewise.show.text import one_line
@@ -27,6 +27,7 @@ _MOST_TEXT = 40_000
 # Steps of strength, by the share of the strongest word of a text; weaker words stay plain.
 _STEPS = (0.06, 0.18, 0.4, 0.7)
 _RELATED_STYLE = "t0"
+_IN_ORDER = (TOPICS, RELATED, VECTORS, SPECIFIC, WORDS)
 
 
 @dataclass(frozen=True)
@@ -53,8 +54,24 @@ class LikeAnswer:
         """The parts of the specific words that both have."""
         return self._group(SPECIFIC)
 
+    @property
+    def words(self) -> tuple[Part, ...]:
+        """The parts of all words that both have."""
+        return self._group(WORDS)
+
+    @property
+    def groups(self) -> list[Part]:
+        """The groups of parts in one order for all answers; in place of a list those it has."""
+        opened = [
+            inner
+            for part in self.explanation.parts
+            for inner in (part.parts if _has_groups(part) else (part,))
+        ]
+        order = {name: i for i, name in enumerate(_IN_ORDER)}
+        return sorted(opened, key=lambda part: order.get(part.name, len(order)))
+
     def _group(self, name: str) -> tuple[Part, ...]:
-        return next((part.parts for part in self.explanation.parts if part.name == name), ())
+        return tuple(inner for part in self.groups if part.name == name for inner in part.parts)
 
 
 class _Item(NamedTuple):
@@ -101,6 +118,8 @@ class _Sheet:
     ) -> None:
         self.answers = answers
         self.read = read
+        # In texts a word that both have is of one colour, be it specific or not.
+        self.both = "own" if any(answer.specific for answer in answers) else "all"
         self.best = max([answer.explanation.score for answer in answers], default=0.0)
         evidence = [answer.explanation.evidence for answer in answers]
         self.topics: dict[str, Topic] = {
@@ -129,6 +148,8 @@ class _Sheet:
             items.append((_RELATED_STYLE, "related words"))
         if any(answer.specific for answer in self.answers):
             items.append(("own", "specific words that both have"))
+        if any(answer.words for answer in self.answers):
+            items.append(("all", "all words that both have"))
         return items
 
     def in_hand(self, text: str) -> tuple[list[Marked], list[Marked]]:
@@ -161,10 +182,11 @@ class _Sheet:
             "score": score,
             "width": f"{max(score, 0) / self.best if self.best > 0 else 0.0:.1%}",
             "stretches": self._bar(answer),
-            "groups": _groups(answer.explanation),
+            "groups": answer.groups,
             "topics": self._topics(answer.topics, score),
             "related": _related(answer.related, score),
-            "specific": _specific(answer.specific, score),
+            "specific": _words(answer.specific, score, style="own"),
+            "words": _words(answer.words, score, style="all"),
             "passages": [
                 (heading, [self._marked(one.text, one.marks, _Scale(words)) for one in some])
                 for heading, some, words in passages
@@ -192,6 +214,9 @@ class _Sheet:
         parts.append((_RELATED_STYLE, words, RELATED))
         parts += [("t", part.score, part.name) for part in related if part.kind != "word"]
         parts.append(("own", sum(p.score for p in answer.specific if p.score > 0), SPECIFIC))
+        parts.append(("all", sum(p.score for p in answer.words if p.score > 0), WORDS))
+        others = [part for part in answer.groups if part.name not in _IN_ORDER]
+        parts += [("back", part.score, part.name) for part in others]
         most = sum(score for _, score, _ in parts) or 1.0
         return [
             Stretch(style, 100 * score / most, f"{score:.3f} {name}")
@@ -225,13 +250,13 @@ class _Sheet:
     def _marked(self, text: str, marks: Sequence[Mark], scale: _Scale) -> list[Marked]:
         pieces = []
         for piece, mark in _split(text, marks):
-            style = scale.style(mark, self.classes) if mark else ""
+            style = scale.style(mark, self.classes, self.both) if mark else ""
             if mark is None or not style:
                 pieces.append(Marked(piece))
                 continue
             hint = f"{mark.score:.4f}"
-            if style.startswith("own"):
-                hint += " as a specific word that both have"
+            if style.startswith(self.both):
+                hint += " as a word that both have"
             elif mark.topic in self.names:
                 hint += f", most by {self.names[mark.topic]}"
             pieces.append(Marked(piece, f"w {style}", hint))
@@ -239,13 +264,13 @@ class _Sheet:
 
 
 class _Scale:
-    """How strongly words are coloured: specific words and others each by the strongest of them."""
+    """How strongly words are coloured: words of both and others each by the strongest of them."""
 
     def __init__(self, shares: WordShares) -> None:
         self.specific = float(np.abs(shares.specific).max(initial=0.0))
         self.dense = float(np.abs(shares.dense).max(initial=0.0))
 
-    def style(self, mark: Mark, classes: Mapping[int, str]) -> str:
+    def style(self, mark: Mark, classes: Mapping[int, str], both: str) -> str:
         """Give the style classes of a word, "" for one that is too weak."""
         specific = abs(mark.specific) >= abs(mark.dense)
         largest = self.specific if specific else self.dense
@@ -256,7 +281,7 @@ class _Scale:
         if mark.score < 0:
             return f"against s{step}"
         related = _RELATED_STYLE if mark.topic < 0 else classes.get(mark.topic, "t")
-        return f"{'own' if specific else related} s{step}"
+        return f"{both if specific else related} s{step}"
 
 
 NO_WORDS = WordShares(np.empty(0, np.int64), np.empty(0), np.empty(0), np.empty(0, np.int64))
@@ -277,10 +302,8 @@ def _added(sides: Sequence[WordShares]) -> WordShares:
     return added
 
 
-def _groups(explanation: Explanation) -> list[Part]:
-    """Give the groups of parts in one order for all answers."""
-    order = {name: i for i, name in enumerate((TOPICS, RELATED, VECTORS, SPECIFIC))}
-    return sorted(explanation.parts, key=lambda part: order.get(part.name, len(order)))
+def _has_groups(part: Part) -> bool:
+    return part.kind == "list" and any(inner.kind == "group" for inner in part.parts)
 
 
 def _related(parts: Sequence[Part], score: float) -> list[_Item]:
@@ -297,12 +320,12 @@ def _related(parts: Sequence[Part], score: float) -> list[_Item]:
     return items + _others(rest, OTHERS, score)
 
 
-def _specific(parts: Sequence[Part], score: float) -> list[_Item]:
+def _words(parts: Sequence[Part], score: float, *, style: str) -> list[_Item]:
     # Words come by magnitude: after the first that is next to nothing there are only such.
     large = [part.kind == "word" and abs(part.score) >= _LEAST_SHOWN * score for part in parts]
     n = max(sum(large), 1)
     items = [
-        _Item("own" if part.score > 0 else "against", part.name, _share(part.score, score))
+        _Item(style if part.score > 0 else "against", part.name, _share(part.score, score))
         for part in parts[:n]
     ]
     return items + _others(parts[n:], OTHERS, score)

@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property, lru_cache
 from itertools import islice
-from typing import Any, TypeAlias, overload
+from typing import Any, NamedTuple, TypeAlias, overload
 
 from likewise.arguments import check_counts, check_kind
 from likewise.engine.frames import rows_frame
@@ -21,6 +21,8 @@ _WIDEST_ID = 36
 _SHOWN_PARTS = 8
 _SHOWN_TERMS = 20
 _SHOWN_COMPOUNDS = 2
+# The row of what is in no group or list.
+_WORDS = "words"
 # A space at which no line is broken.
 _TIE = "\u00a0"
 _LEAST_SHOWN = 0.00005
@@ -221,15 +223,29 @@ class Answers(Sequence[Answer]):
         return "\n".join(lines)
 
     def _sums(self, explained: Explanation, width: int) -> list[str]:
-        """Lay out the parts of a score: by groups, or by words and by documents."""
-        groups = [part for part in explained.parts if part.kind == "group"]
-        if groups:
-            return _groups([(part.name, part.parts) for part in groups], width, named)
-        like = [part for part in explained.parts if part.kind == "document"]
-        words = [part for part in explained.parts if part.kind != "document"]
-        if not like:
-            return _wrapped("= " + _parts(words, self._name), width, indent=2)
-        return _groups([("words", words), ("like", like)], width, self._name)
+        """Lay out the parts of a score: by lists, by groups, or by words and by documents."""
+        rows = [*self._rows(explained.parts)]
+        if len(rows) == 1 and rows[0].name == _WORDS:
+            return _wrapped("= " + _parts(rows[0].parts, self._name), width, indent=2)
+        return _laid_out(rows, width)
+
+    def _rows(self, parts: Sequence[Part], within: str = "") -> Iterator[_Row]:
+        """Give what stands on lines of its own; those of a list have its name before theirs."""
+        split = any(part.kind == "list" and part.parts for part in parts)
+        before, others = f"{within}: " if within else "", list[Part]()
+        for part in parts:
+            if part.kind == "group":
+                yield _Row(before + part.name, part.parts, named)
+            elif part.kind == "list" and split:
+                yield from self._rows(part.parts or (part,), before + part.name)
+            else:
+                others.append(part)
+        words = [part for part in others if part.kind != "document"]
+        if words:
+            yield _Row(within or _WORDS, words, self._name)
+        if len(words) < len(others):
+            like = [part for part in others if part.kind == "document"]
+            yield _Row(f"{before}like", like, self._name)
 
     def _name(self, part: Part) -> str:
         if part.kind == "document":
@@ -255,8 +271,8 @@ class Answers(Sequence[Answer]):
             terms += islice(self.expanded.added, _SHOWN_TERMS)
         for answer in self._answers:
             parts = answer.explanation.parts if answer.explanation else ()
-            words = [part for part in parts if part.kind == "word"][:_SHOWN_PARTS]
-            terms += [name for part in words for name in names_in(part)]
+            for words in words_in(parts):
+                terms += [name for part in words[:_SHOWN_PARTS] for name in names_in(part)]
         return self._surfaces(terms)
 
     def grown(
@@ -335,18 +351,32 @@ def _plain(part: Part) -> dict[str, Any]:
     return {"kind": kind, "name": name, "score": score, "parts": inner}
 
 
-def _groups(
-    groups: Sequence[tuple[str, Sequence[Part]]], width: int, name_of: Callable[[Part], str]
-) -> list[str]:
-    """Lay out groups of parts, a line each; what has no parts is left out."""
-    label = max([len(name) for name, _ in groups], default=0)
+class _Row(NamedTuple):
+    """Parts of a score that stand on lines of their own, and how they are named there."""
+
+    name: str
+    parts: Sequence[Part]
+    name_of: Callable[[Part], str]
+
+
+def _laid_out(rows: Sequence[_Row], width: int) -> list[str]:
+    """Lay out rows of parts; what has no parts is left out."""
+    label = max([len(row.name) for row in rows], default=0)
     lines = []
-    for name, parts in groups:
+    for name, parts, name_of in rows:
         if parts:
             total = sum([part[2] for part in parts])
             start = f"{name:<{label}}  {total:7.4f} = "
             lines += _wrapped(start + _parts(parts, name_of), width, indent=len(start))
     return lines
+
+
+def words_in(parts: Sequence[Part]) -> Iterator[list[Part]]:
+    """Give the words of a score that are named by their terms; of one that was fused by lists."""
+    yield [part for part in parts if part.kind == "word"]
+    for part in parts:
+        if part.kind == "list":
+            yield from words_in(part.parts)
 
 
 def names_in(part: Part) -> list[str]:

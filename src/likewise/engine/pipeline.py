@@ -11,7 +11,7 @@ from likewise.arguments import check_counts, check_kind
 from likewise.collection.build import content
 from likewise.collection.cards import LEAD
 from likewise.collection.snapshot import Snapshot
-from likewise.engine.answers import Answer, Answers, names_in
+from likewise.engine.answers import Answer, Answers, names_in, words_in
 from likewise.engine.frames import run_frame
 from likewise.engine.queries import Queries, as_queries, frame_queries, query_frame
 from likewise.errors import UsageError, WrongType
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from likewise.compiled import Ints
     from likewise.expand.expansion import Expander
     from likewise.like.smooth import Smoothing
-    from likewise.records import Explanation
+    from likewise.records import Explanation, Part
 
 Method: TypeAlias = "str | Stage"
 Expansion: TypeAlias = "str | Expander"
@@ -144,19 +144,21 @@ class Pipeline:
                 partial(self._plain_words, query.text, ranking.docs),
                 lambda term: part_of(term, typed, self.snapshot),
             )
-        if explain and not any(one and one.evidence for one in explained):
+        if explain:
             return answers.with_words(partial(self._words, query.text, ranking.docs, found))
         return answers
 
     def _summed(self, query: Query, explained: Sequence[Explanation]) -> list[Explanation | None]:
         """Put parts of compounds under the words asked for; likeness has no such parts."""
         typed = self.snapshot.analyzer.terms(query.text)
-        return [
-            one
-            if one.evidence
-            else one._replace(parts=in_order(sum_compounds(one.parts, typed, self.snapshot)))
-            for one in explained
+        return [one._replace(parts=self._sum(one.parts, typed)) for one in explained]
+
+    def _sum(self, parts: Sequence[Part], typed: Sequence[str]) -> tuple[Part, ...]:
+        opened = [
+            part._replace(parts=self._sum(part.parts, typed)) if part.kind == "list" else part
+            for part in parts
         ]
+        return in_order(sum_compounds(opened, typed, self.snapshot))
 
     def _plain_words(self, text: str, docs: Ints, terms: Iterable[str]) -> dict[str, str]:
         """Give the words that terms stand for in a query, in its first answers, or anywhere."""
@@ -188,7 +190,7 @@ class Pipeline:
             parts = answer.explanation.parts if answer.explanation else ()
             n_left = len(left)
             left.difference_update(
-                name for part in parts if part.kind == "word" for name in names_in(part)
+                name for words in words_in(parts) for part in words for name in names_in(part)
             )
             if len(left) < n_left:
                 texts.append(s.document(doc).text)

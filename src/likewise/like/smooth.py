@@ -246,7 +246,7 @@ class Spread:
             parts = [Part("document", *pair) for pair in zip(names, given[i], strict=True)]
             # What counts as nothing has no parts: the stage before may have given it less.
             if before[i] > self.floor:
-                parts += [_scaled(part, kept) for part in told[i]]
+                parts += [part.scaled(kept) for part in told[i]]
                 parts.append(Part("rest", LOWEST, -self.floor * kept))
             found.append(explanation(score, [part for part in parts if part.score]))
         return found
@@ -287,10 +287,3 @@ class Spread:
         told = self.before.explain(docs)
         given = np.maximum([one.score for one in told], self.floor)
         return np.where(ranked, scores, given), [one.parts for one in told]
-
-
-def _scaled(part: Part, by: float) -> Part:
-    kind, name, score, parts = part
-    return Part(
-        kind, name, score * by, tuple(_scaled(inner, by) for inner in parts) if parts else ()
-    )

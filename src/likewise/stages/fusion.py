@@ -7,6 +7,7 @@ the lists that hold it then becomes one score. A list of weight 0 is left out.
 from __future__ import annotations
 
 import math
+from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import reduce
@@ -18,10 +19,13 @@ import numpy as np
 from likewise.arguments import check_counts, check_texts
 from likewise.compiled import Doubles, Ints
 from likewise.errors import UsageError
-from likewise.records import EMPTY, Explanation, Part, Ranking, explanation
+from likewise.records import EMPTY, Explanation, Part, Ranking, in_order
 from likewise.stages.stage import DEPTH, Chain, Context, Result, Stage, as_stage
 
 RECIPROCAL_RANK_CONSTANT = 60
+# What a list's own parts leave of its part of a score.
+NORMALISED = "(normalised)"
+_ROUNDING = 1e-9
 
 
 def by_score(ranking: Ranking) -> Doubles:
@@ -152,8 +156,7 @@ class Fuse(Stage):
         )
         either = reduce(or_, (one.query.filter for one in found))
         query = result.query._replace(filter=either)
-        scorer = _FusedScorer(self, fused, [one.ranking for one in found])
-        return Result(query, fused.cut(k), scorer)
+        return Result(query, fused.cut(k), _FusedScorer(self, fused, found))
 
     def __str__(self) -> str:
         parts = [*map(str, self.stages), f"method={self.method}"]
@@ -167,12 +170,12 @@ class Fuse(Stage):
 
 
 class _FusedScorer:
-    """What lists gave to the documents that any of them has."""
+    """What lists gave to the documents that any of them has, and why each of them did."""
 
     log = False
     searches = None
 
-    def __init__(self, how: Fuse, fused: Ranking, lists: Sequence[Ranking]) -> None:
+    def __init__(self, how: Fuse, fused: Ranking, lists: Sequence[Result]) -> None:
         self._how = how
         self._fused = fused
         self._lists = lists
@@ -182,13 +185,28 @@ class _FusedScorer:
         return _looked_up(self._fused.docs, self._fused.scores, docs)
 
     def explain(self, docs: Ints) -> list[Explanation]:
-        """Split scores by lists."""
+        """Split scores by lists, and what each gave as it splits its own scores."""
+        parts = self._given(docs)
+        names = _names(self._how.stages)
+        every = zip(names, self._lists, parts, strict=True)
+        lists = [_split(name, one, given, docs) for name, one, given in every]
+        found = []
+        for i, score in enumerate(self.score(docs).tolist()):
+            split = [mine[i] for mine in lists if i in mine]
+            shown = [one for one in split if one.evidence]
+            most = max(shown, key=lambda one: one.score, default=None)
+            every_part = in_order(part for one in split for part in one.parts)
+            found.append(Explanation(score, every_part, most.evidence if most else None))
+        return found
+
+    def _given(self, docs: Ints) -> Doubles:
+        """Give what each list (rows) gave to the scores of documents."""
         how = self._how
         normalise = reciprocal_rank if how.method == "rrf" else NORMALISATIONS[how.normalise]
         given = np.stack(
             [
-                _looked_up(ranking.docs, normalise(ranking) * weight, docs)
-                for ranking, weight in zip(self._lists, how.weights, strict=True)
+                _looked_up(one.ranking.docs, normalise(one.ranking) * weight, docs)
+                for one, weight in zip(self._lists, how.weights, strict=True)
             ]
         )
         given[np.array(how.weights) == 0] = -np.inf
@@ -201,19 +219,45 @@ class _FusedScorer:
             parts = np.where(np.arange(len(given))[:, None] == best, parts, 0.0)
         elif how.method in ("anz", "mnz"):
             parts = parts / np.maximum(n, 1) if how.method == "anz" else parts * n
-        names = [str(stage) for stage in how.stages]
-        scores = self.score(docs).tolist()
-        return [
-            explanation(
-                score,
-                [
-                    Part("list", name, float(part))
-                    for name, part, inside in zip(names, parts[:, i], there[:, i], strict=True)
-                    if inside and part
-                ],
-            )
-            for i, score in enumerate(scores)
-        ]
+        return parts
+
+
+def _split(name: str, found: Result, given: Doubles, docs: Ints) -> dict[int, Explanation]:
+    """Split what a list gave, where it gave anything, in the proportions of its own scores.
+
+    Where these are not above zero, as logarithms are not, proportions would turn what speaks for a
+    document into what speaks against it: such a part stays whole.
+    """
+    places = np.flatnonzero(given)
+    own = [] if found.scorer is None else found.scorer.explain(docs[places])
+    told = own or [Explanation(0.0)] * len(places)
+    split = {}
+    for i, part, one in zip(places.tolist(), given[places].tolist(), told, strict=True):
+        scale = part / one.score if one.score > 0 else math.inf
+        inner = [mine.scaled(scale) for mine in one.parts] if math.isfinite(scale) else []
+        rest = part - math.fsum(mine.score for mine in inner)
+        if inner and abs(rest) > _ROUNDING * abs(part):
+            inner.append(Part("rest", NORMALISED, rest))
+        split[i] = Explanation(part, (Part("list", name, part, tuple(inner)),), one.evidence)
+    return split
+
+
+def _names(stages: Sequence[Stage]) -> list[str]:
+    """Name lists by their last searches; those that have these in common by all they are."""
+    short = [_short_name(stage) for stage in stages]
+    count = Counter(short)
+    return [
+        name if count[name] == 1 else str(stage) for name, stage in zip(short, stages, strict=True)
+    ]
+
+
+def _short_name(stage: Stage) -> str:
+    """Write the last search of a stage, with a mark that there is more."""
+    steps = [step for step in stage.steps if not step.only_filters]
+    searches = [step for step in steps if step.depth(1, log=False) == 0]
+    if len(steps) < 2 or not searches:
+        return str(stage)
+    return f"{searches[-1]} …"
 
 
 def _least(given: Doubles) -> Ints:
