@@ -356,13 +356,15 @@ class Collection:
 
         check_kind(qrels, Qrels, "judgements are Qrels, as read_qrels gives them")
         learnt, typical, name, id = self._learn(qrels, model)
-        if store and learnt.validated >= learnt.before:
+        if store:
             with Writer(self.folder, wait=True) as writer:
                 artifact = find_model(writer.snapshot, name)
                 if artifact.id != id:
                     raise CollectionError(f"{name} was fitted again in the meantime; tune it again")
                 about = {**artifact.about, "focus": learnt.chosen, "typical": typical}
-                writer.put(changed(artifact, about=about))
+                # Weights from before there was a dial stay where they are better.
+                if learnt.validated >= learnt.before or "typical" in artifact.about:
+                    writer.put(changed(artifact, about=about))
             self._state.changed()
         return learnt
 

@@ -44,7 +44,7 @@ In what documents are to be alike (the focus of `likewise like`, from subject to
 learnt from judgements of your own, from metadata or a file of TREC judgements whose queries are
 ids: the focus with the best AP@100 is stored with the collection, and what choosing is worth on
 documents that were not chosen by is printed (five folds). Where that is less than what was there,
-nothing is stored.
+it stays.
 
 examples:
   likewise tune papers.lw --same category
