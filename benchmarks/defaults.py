@@ -17,8 +17,10 @@ the others chose, and the choice by all. All sets of queries of a collection are
 from __future__ import annotations
 
 import argparse
+from collections.abc import Mapping
 from itertools import product
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 from scipy.stats import ttest_rel
@@ -101,7 +103,7 @@ def n_hurt(base: dict[str, Doubles], found: dict[str, Doubles]) -> int:
     return sum(int((found[name] < base[name] - 1e-4).sum()) for name in base)
 
 
-def n_below(base: dict[str, Doubles], found: dict[str, Doubles]) -> int:
+def n_below(base: Mapping[Any, Doubles], found: Mapping[Any, Doubles]) -> int:
     """Count the sets on which a method is significantly below another (Holm)."""
     tests = [ttest_rel(found[name], base[name], alternative="less").pvalue for name in base]
     values = np.sort(np.nan_to_num(np.array(tests), nan=1.0))

@@ -27,15 +27,17 @@ from typing import Any, NamedTuple
 
 import numpy as np
 import orjson
-from scipy.stats import ttest_rel
 
 import likewise as lw
+from defaults import n_below
 from likewise.compiled import Doubles, Ints
 from likewise.evaluate.links import qrels_from_labels, qrels_from_links
 from likewise.like.components import EncodedQuery, Encoder
-from likewise.like.hybrid import Hybrid, Likeness, weights_of
+from likewise.like.focus import weights_at
+from likewise.like.hybrid import Hybrid, Likeness
+from likewise.like.typical import measure_typical
 from likewise.models.lsi import LSI, fit_lsi
-from likewise.models.model import Typical, Weights
+from likewise.models.model import BALANCED, Typical, Weights
 from likewise.models.stored_vectors import StoredVectors, vectors_of
 from likewise.retrieve.question import of_doc
 from likewise.sources.docstrings import JUDGED_FIELD
@@ -62,7 +64,7 @@ SINGLE = {"tfidf": "tfidf", "bm25": "bm25", "dense": "hybrid(only=dense)"}
 FOCUSED = {name: f"hybrid(focus={name})" for name in ("subject", "balanced", "thing")}
 # What is chosen among: the weight of words, and the share of specific words in it.
 GRID = tuple(product((0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.75, 1.0), (0.2, 0.3, 0.4, 0.5, 0.6)))
-TOLERANCE, LEVEL, DEPTH = 0.05, 0.05, 10
+TOLERANCE, DEPTH = 0.05, 10
 
 
 class Task(NamedTuple):
@@ -237,12 +239,7 @@ def best_of(singles: Sequence[list[Doubles]]) -> list[Doubles]:
 def show(name: str, tasks: Sequence[Task], found: list[Doubles], best: list[Doubles]) -> None:
     gains = np.array([a.mean() / b.mean() - 1 for a, b in zip(found, best, strict=True)])
     thing = np.array([task.thing for task in tasks])
-    tests = [
-        ttest_rel(a, b, alternative="less").pvalue if (a != b).any() else 1.0
-        for a, b in zip(found, best, strict=True)
-    ]
-    passed = np.sort(tests) <= LEVEL / np.arange(len(tests), 0, -1)
-    below = int(np.argmin(np.append(passed, False)))
+    below = n_below(dict(enumerate(best)), dict(enumerate(found)))
     print(
         f"{name:22}"
         + "".join(f"{values.mean():8.3f}" for values in found)
@@ -365,22 +362,13 @@ def vary_parts(tasks: Sequence[Task]) -> None:
             snapshot = task.collection.snapshot
             model = fit_lsi(snapshot, LSI(topics=topics, rungs=rungs))
             stored = StoredVectors(snapshot, model, words=words)
-            weights = weights_of(_with_typical(stored, vectors_of(snapshot)))
+            weights = weights_at(BALANCED, measure_typical(Encoder(stored)))
             candidates = scored(task, stored)
             values = [
                 quality(task, i, ranked(one, weights, feedback)) for i, one in enumerate(candidates)
             ]
             found.append(np.array(values))
         show(f"{topics} axes, {rungs} rungs, {words}, f{feedback}", tasks, found, best)
-
-
-def _with_typical(stored: StoredVectors, other: StoredVectors) -> StoredVectors:
-    from likewise.like.typical import measure_typical
-
-    typical = measure_typical(Encoder(stored))
-    made = StoredVectors(stored.collection, stored.model, other.artifact, words=stored.words)
-    made.__class__ = type("Measured", (StoredVectors,), {"typical": typical, "focus": 0.5})
-    return made
 
 
 if __name__ == "__main__":

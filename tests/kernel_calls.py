@@ -352,19 +352,19 @@ def aspects(random):
         yield *graph, random.dirichlet(np.ones(60), width).T.copy(), random.random((60, width))
 
 
-def halves(random, n=6, size=9, n_rows=40):
-    """Halves of documents as weights of rows, each of the same size."""
-    from likewise.models.pieces import Halves
+def views(random, n=6, size=9, n_rows=40):
+    """Views of documents as weights of rows, each of the same size."""
+    from likewise.models.pieces import Views
 
     starts = np.arange(n, dtype=np.int64) * size
     rows = random.integers(0, n_rows, n * size).astype(np.int32)
     owners = np.repeat(np.arange(n), size).astype(np.int32)
-    return Halves(starts, np.full(n, size), rows, floats(random, n * size), owners)
+    return Views(starts, np.full(n, size), rows, floats(random, n * size), owners)
 
 
 def embedded(random):
     for width in WIDTHS:
-        yield halves(random), (1, 5), floats(random, 40, width), floats(random, 4, width)
+        yield views(random), (1, 5), floats(random, 40, width), floats(random, 4, width)
 
 
 def ladder(width):
@@ -387,7 +387,7 @@ def pulled(random):
 
 def a_step(random):
     for width in WIDTHS:
-        given = halves(random)
+        given = views(random)
         heads, links = np.full(40, -1, np.int32), np.empty(len(given.rows), np.int32)
         for place, row in enumerate(given.rows.tolist()):
             links[place], heads[row] = heads[row], place
@@ -396,7 +396,7 @@ def a_step(random):
 
 
 def dealt(random):
-    from likewise.models.pieces import Halves, Pieces
+    from likewise.models.pieces import Pieces, Views
 
     for norm in norms():
         bounds, rows, _ = sparse(random, 8, 40)
@@ -409,7 +409,7 @@ def dealt(random):
             np.full(8, 5, np.int32),
         )
         starts = np.concatenate([bounds[:-1], n + bounds[:-1]])
-        out = Halves(
+        out = Views(
             starts,
             np.zeros(16, np.int64),
             np.zeros(2 * n, np.int32),

@@ -1,4 +1,4 @@
-"""Word vectors trained by halves of documents: the loss, its gradient, and what is kept of it."""
+"""Word vectors trained by views of documents: the loss, its gradient, and what is kept of it."""
 
 from dataclasses import replace
 
@@ -44,13 +44,13 @@ def nested(a, b, ladder):
     return np.mean(cosines)
 
 
-def plain_loss(halves, vectors, ladder):
+def plain_loss(views, vectors, ladder):
     """The symmetric cross-entropy of a batch, by the plain formulas."""
-    n = len(halves.starts) // 2
+    n = len(views.starts) // 2
     places = []
-    for start, size in zip(halves.starts, halves.sizes, strict=True):
+    for start, size in zip(views.starts, views.sizes, strict=True):
         span = slice(start, start + size)
-        places.append(halves.weights[span].astype(np.float64) @ vectors[halves.rows[span]])
+        places.append(views.weights[span].astype(np.float64) @ vectors[views.rows[span]])
     scores = np.array([[nested(a, b, ladder) for b in places[n:]] for a in places[:n]])
     scores /= crops.TEMPERATURE
     own = np.diag(scores)
@@ -62,22 +62,22 @@ def test_the_loss_and_its_gradient_are_those_of_the_plain_formulas(topical, axes
     with slabs(1) as pool:
         training = training_of(topical, axes, pool)
         docs = np.arange(0, 90, 10)
-        loss, halves, slopes = training.gradient(docs, 1)
+        loss, views, slopes = training.gradient(docs, 1)
     vectors, ladder = training.vectors.astype(np.float64), axes.ladder
-    assert loss == pytest.approx(plain_loss(halves, vectors, ladder), rel=1e-5)
+    assert loss == pytest.approx(plain_loss(views, vectors, ladder), rel=1e-5)
     used = np.concatenate(
-        [np.arange(s, s + n) for s, n in zip(halves.starts, halves.sizes, strict=True)]
+        [np.arange(s, s + n) for s, n in zip(views.starts, views.sizes, strict=True)]
     )
     whole = np.zeros_like(vectors)
-    np.add.at(whole, halves.rows[used], halves.weights[used, None] * slopes[halves.owners[used]])
+    np.add.at(whole, views.rows[used], views.weights[used, None] * slopes[views.owners[used]])
     random, step = np.random.default_rng(0), 1e-5
-    for row in random.choice(np.unique(halves.rows[used]), 6, replace=False):
+    for row in random.choice(np.unique(views.rows[used]), 6, replace=False):
         for column in (0, 3, 15):
             moved = []
             for sign in (1, -1):
                 other = vectors.copy()
                 other[row, column] += sign * step
-                moved.append(plain_loss(halves, other, ladder))
+                moved.append(plain_loss(views, other, ladder))
             slope = (moved[0] - moved[1]) / (2 * step)
             assert whole[row, column] == pytest.approx(slope, rel=1e-2, abs=1e-6)
 
@@ -86,14 +86,14 @@ def test_a_step_is_that_of_rowwise_adagrad(topical, axes):
     with slabs(1) as pool:
         training = training_of(topical, axes, pool)
         vectors = training.vectors.copy()
-        _, halves, slopes = training.gradient(np.arange(20), 1)
-        training._step(halves, slopes)
+        _, views, slopes = training.gradient(np.arange(20), 1)
+        training._step(views, slopes)
     used = np.concatenate(
-        [np.arange(s, s + n) for s, n in zip(halves.starts, halves.sizes, strict=True)]
+        [np.arange(s, s + n) for s, n in zip(views.starts, views.sizes, strict=True)]
     )
     whole = np.zeros_like(vectors)
-    np.add.at(whole, halves.rows[used], halves.weights[used, None] * slopes[halves.owners[used]])
-    rows = np.unique(halves.rows[used])
+    np.add.at(whole, views.rows[used], views.weights[used, None] * slopes[views.owners[used]])
+    rows = np.unique(views.rows[used])
     lengths = np.sqrt(np.square(whole[rows]).mean(axis=1, keepdims=True))
     np.testing.assert_allclose(
         training.vectors[rows], vectors[rows] - crops.RATE * whole[rows] / lengths, atol=1e-4

@@ -110,23 +110,23 @@ def test_segments_are_read_as_one(tmp_path):
 
 
 @pytest.mark.parametrize("weighting", ["tfidf", "bm25"])
-def test_halves_are_the_document_dealt_out(topical, weighting):
+def test_views_are_the_document_dealt_out(topical, weighting):
     scale = scale_of(topical, weighting)
     pieces = read_pieces(topical, topical.live_docs(), scale, memory=ROOM, run=8)
     docs = np.array([7, 3, 250])
-    halves = room_for(pieces, docs)
-    deal(pieces, docs, (0, 3), (1, 2), (scale.factors, scale.norm), halves)
+    views = room_for(pieces, docs)
+    deal(pieces, docs, (0, 3), (1, 2), (scale.factors, scale.norm), views)
     taken = []
     for i, doc in enumerate(docs):
         words = words_of(topical, pieces, doc)
         parts = []
-        for half in (i, 3 + i):
-            span = slice(halves.starts[half], halves.starts[half] + halves.sizes[half])
-            assert (halves.owners[span] == half).all()
-            assert np.square(halves.weights[span]).sum() == pytest.approx(1, rel=1e-5)
-            names = topical.terms(halves.rows[span])
-            parts.append(dict(zip(names, halves.weights[span].tolist(), strict=True)))
-        # Each piece is whole in one of the halves, and the halves have as many of them.
+        for view in (i, 3 + i):
+            span = slice(views.starts[view], views.starts[view] + views.sizes[view])
+            assert (views.owners[span] == view).all()
+            assert np.square(views.weights[span]).sum() == pytest.approx(1, rel=1e-5)
+            names = topical.terms(views.rows[span])
+            parts.append(dict(zip(names, views.weights[span].tolist(), strict=True)))
+        # Each piece is whole in one of the views, and the views have as many of them.
         owners = [[set(piece) <= set(part) for part in parts] for piece in words]
         assert all(any(one) for one in owners)
         assert set(parts[0]) | set(parts[1]) == {word for piece in words for word in piece}
@@ -137,7 +137,7 @@ def test_halves_are_the_document_dealt_out(topical, weighting):
 
 
 def check_weights(collection, scale, words, parts):
-    """Some dealing of the pieces, half of them to each half, gives these weights."""
+    """Some dealing of the pieces, half of them to each view, gives these weights."""
     from itertools import combinations
 
     n = len(words)
@@ -162,10 +162,10 @@ def test_draws_depend_on_seed_epoch_and_document_alone(topical):
     pieces = read_pieces(topical, topical.live_docs(), scale, memory=ROOM)
 
     def first_half(docs, i, draw):
-        halves = room_for(pieces, docs)
+        views = room_for(pieces, docs)
         for part in ((0, 2), (2, len(docs))):
-            deal(pieces, docs, part, draw, (scale.factors, scale.norm), halves)
-        return halves.rows[halves.starts[i] : halves.starts[i] + halves.sizes[i]].tolist()
+            deal(pieces, docs, part, draw, (scale.factors, scale.norm), views)
+        return views.rows[views.starts[i] : views.starts[i] + views.sizes[i]].tolist()
 
     drawn = first_half(np.array([5, 9, 2]), 0, (0, 1))
     assert drawn == first_half(np.array([8, 7, 5, 1]), 2, (0, 1))

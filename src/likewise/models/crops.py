@@ -1,10 +1,10 @@
-"""Word vectors trained on a collection itself: halves of one document are to be nearer than of two.
+"""Word vectors trained on a collection itself: views of one document are nearer than of two.
 
-Each epoch deals the pieces of every document out to two halves at random (`pieces`). With word
-vectors E, which begin as the axes of LSI, a half t is `z = Eᵀt`, two are compared by the mean of
+Each epoch deals the pieces of every document out to two views at random (`pieces`). With word
+vectors E, which begin as the axes of LSI, a view t is `z = Eᵀt`, two are compared by the mean of
 the cosines of their first numbers, up to each width of the ladder, and E goes down the gradient of
-the symmetric cross-entropy of each half's partner among all of a batch (InfoNCE: van den Oord et
-al. 2018; halves as in Lee et al. 2019) by Adagrad with one rate for a word. Documents that are kept
+the symmetric cross-entropy of each view's partner among all of a batch (InfoNCE: van den Oord et
+al. 2018; views as in Lee et al. 2019) by Adagrad with one rate for a word. Documents that are kept
 out say when to stop; more than five epochs help dense vectors alone, but not the score that they
 are a part of (benchmarks/README.md). The mean of E before and after does better than either.
 """
@@ -21,7 +21,7 @@ import numpy as np
 from likewise.collection.snapshot import Snapshot
 from likewise.compiled import Floats, Ids, Int, Ints, fast_kernel, kernel
 from likewise.models.lanczos import Matrix, Watch, slabs
-from likewise.models.pieces import Halves, Pieces, deal, read_pieces, room_for
+from likewise.models.pieces import Pieces, Views, deal, read_pieces, room_for
 from likewise.models.sampling import MEMORY
 from likewise.models.weighting import Scale
 
@@ -108,7 +108,7 @@ class Training:
         return (self.best / self._size + axes) / np.float32(2)
 
     def loss(self) -> float:
-        """Give the loss on the halves of documents that were kept out, the same each time."""
+        """Give the loss on the views of documents that were kept out, the same each time."""
         total = 0.0
         for docs in _batches(self.kept_out):
             _, seen = self._look(docs, _HELD)
@@ -120,14 +120,14 @@ class Training:
         order = np.random.default_rng((self.seed, number)).permutation(self.trained)
         total = 0.0
         for docs in _batches(order):
-            loss, halves, slopes = self.gradient(docs, number)
-            self._step(halves, slopes)
+            loss, views, slopes = self.gradient(docs, number)
+            self._step(views, slopes)
             total += loss * len(docs)
         return total / max(len(order), 1)
 
-    def gradient(self, docs: Ints, number: int) -> tuple[float, Halves, Matrix]:
-        """Give the loss of a batch, its halves, and how the loss changes with their vectors."""
-        halves, seen = self._look(docs, number)
+    def gradient(self, docs: Ints, number: int) -> tuple[float, Views, Matrix]:
+        """Give the loss of a batch, its views, and how the loss changes with their vectors."""
+        views, seen = self._look(docs, number)
         loss, by_unit = _loss(seen.units, len(docs), self._pool)
         slopes = np.empty((len(seen.units), self.vectors.shape[1]), np.float32)
 
@@ -137,39 +137,39 @@ class Training:
             pull_back(by_unit[span], rungs, self._ladder, slopes[span])
 
         _each(part, len(slopes), _SLAB, self._pool)
-        return loss, halves, slopes
+        return loss, views, slopes
 
-    def _look(self, docs: Ints, number: int) -> tuple[Halves, Seen]:
-        """Deal documents out to halves, and give these and their vectors."""
-        halves = room_for(self.pieces, docs)
+    def _look(self, docs: Ints, number: int) -> tuple[Views, Seen]:
+        """Deal documents out to views, and give these and their vectors."""
+        views = room_for(self.pieces, docs)
         n, width = len(docs), self.vectors.shape[1]
         units = np.zeros((2 * n, int(self._ladder.sum())), np.float32)
         inverses = np.zeros((2 * n, len(self._ladder)), np.float32)
 
         def part(first: int) -> None:
             last = min(first + _DOCS, n)
-            deal(self.pieces, docs, (first, last), (self.seed, number), self._scale, halves)
+            deal(self.pieces, docs, (first, last), (self.seed, number), self._scale, views)
             for start, stop in ((first, last), (n + first, n + last)):
                 place = np.zeros((stop - start, width), np.float32)
-                embed(halves, (start, stop), self.vectors, place)
+                embed(views, (start, stop), self.vectors, place)
                 side_by_side(place, self._ladder, units[start:stop], inverses[start:stop])
 
         _each(part, n, _DOCS, self._pool)
-        return halves, Seen(units, inverses)
+        return views, Seen(units, inverses)
 
-    def _step(self, halves: Halves, slopes: Matrix) -> None:
+    def _step(self, views: Views, slopes: Matrix) -> None:
         """Take a step of Adagrad with every word of a batch."""
-        links, rows = chain(halves, self._heads)
+        links, rows = chain(views, self._heads)
         state = (self.vectors, self._squares, self._heads)
 
         def part(first: int) -> None:
-            descend(rows[first : first + _ROWS], links, halves, slopes, state)
+            descend(rows[first : first + _ROWS], links, views, slopes, state)
 
         _each(part, len(rows), _ROWS, self._pool)
 
 
 class Seen(NamedTuple):
-    """Halves as they are compared: unit vectors of each rung, one after the other, and 1/lengths.
+    """Views as they are compared: unit vectors of each rung, one after the other, and 1/lengths.
 
     Inner products of `units` are the nested cosine.
     """
@@ -197,7 +197,7 @@ def _each(part: Callable[[int], None], n: int, size: int, pool: Executor) -> Non
 
 
 def _loss(units: Matrix, n: int, pool: Executor) -> tuple[float, Matrix]:
-    """Give the symmetric cross-entropy of n pairs of halves, and how it changes with units."""
+    """Give the symmetric cross-entropy of n pairs of views, and how it changes with units."""
     one, other = units[:n], units[n:]
     scores, by_unit = np.empty((n, n), np.float32), np.empty_like(units)
 
@@ -228,13 +228,13 @@ def _loss(units: Matrix, n: int, pool: Executor) -> tuple[float, Matrix]:
 
 
 @fast_kernel
-def embed(halves: Halves, span: tuple[Int, Int], vectors: Matrix, out: Matrix) -> None:
-    """Add up the vectors of the words of some halves. Equals `T @ vectors`, T halves by words."""
+def embed(views: Views, span: tuple[Int, Int], vectors: Matrix, out: Matrix) -> None:
+    """Add up the vectors of the words of some views. Equals `T @ vectors`, T views by words."""
     width = vectors.shape[1]
-    for half in range(span[0], span[1]):
-        i = half - span[0]
-        for j in range(halves.starts[half], halves.starts[half] + halves.sizes[half]):
-            row, weight = halves.rows[j], halves.weights[j]
+    for view in range(span[0], span[1]):
+        i = view - span[0]
+        for j in range(views.starts[view], views.starts[view] + views.sizes[view]):
+            row, weight = views.rows[j], views.weights[j]
             for k in range(width):
                 out[i, k] += weight * vectors[row, k]
 
@@ -283,17 +283,17 @@ def pull_back(by_unit: Matrix, rungs: tuple[Matrix, Matrix], ladder: Ints, out: 
 
 
 @kernel
-def chain(halves: Halves, heads: Ids) -> tuple[Ids, Ids]:
+def chain(views: Views, heads: Ids) -> tuple[Ids, Ids]:
     """Chain the places of each row, from the last to the first; give the rows that there are.
 
     `heads[row]` is the row's last place, `links[place]` the one before it, -1 where there is none.
     """
-    links = np.empty(len(halves.rows), np.int32)
-    rows = np.empty(len(halves.rows), np.int32)
+    links = np.empty(len(views.rows), np.int32)
+    rows = np.empty(len(views.rows), np.int32)
     n = 0
-    for half in range(len(halves.starts)):
-        for j in range(halves.starts[half], halves.starts[half] + halves.sizes[half]):
-            row = halves.rows[j]
+    for view in range(len(views.starts)):
+        for j in range(views.starts[view], views.starts[view] + views.sizes[view]):
+            row = views.rows[j]
             if heads[row] < 0:
                 rows[n] = row
                 n += 1
@@ -306,7 +306,7 @@ def chain(halves: Halves, heads: Ids) -> tuple[Ids, Ids]:
 def descend(
     rows: Ids,
     links: Ids,
-    halves: Halves,
+    views: Views,
     slopes: Matrix,
     state: tuple[Matrix, Floats, Ids],
 ) -> None:
@@ -321,9 +321,9 @@ def descend(
         total[:] = 0
         j = heads[row]
         while j >= 0:
-            weight, half = halves.weights[j], halves.owners[j]
+            weight, view = views.weights[j], views.owners[j]
             for k in range(width):
-                total[k] += weight * slopes[half, k]
+                total[k] += weight * slopes[view, k]
             j = links[j]
         heads[row] = -1
         square = np.float32(0)

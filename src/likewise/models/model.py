@@ -75,8 +75,6 @@ class Model(ABC):
     distributions: ClassVar[bool] = False
     # Documents have vectors of their own, which their words do not tell.
     has_own_vectors: ClassVar[bool] = False
-    # How much dense vectors count beside words, where 1 is as much as axes do.
-    dense_weight: ClassVar[float] = 1.0
 
     if TYPE_CHECKING:
         # Fields of subclasses; at run time a property would be taken for a field's default.
@@ -119,6 +117,11 @@ class Model(ABC):
         return None
 
     # Documents
+
+    @property
+    def dense_weight(self) -> float:
+        """How much dense vectors count beside words, where 1 is as much as axes do."""
+        return 1.0
 
     @property
     @abstractmethod

@@ -1,4 +1,4 @@
-"""Documents cut into pieces, which are dealt out at random to two halves of each document.
+"""Documents cut into pieces, which are dealt out at random to two views of each document.
 
 A piece is a run of positions, as long as a sentence; the words after a title begin another one.
 A document of fewer than three pieces, and any whose positions are not stored, is dealt out word by
@@ -43,10 +43,10 @@ class Pieces(NamedTuple):
         return len(self.sizes)
 
 
-class Halves(NamedTuple):
-    """Halves of n documents as weights of rows: the first of each, then the second of each.
+class Views(NamedTuple):
+    """Views of n documents as weights of rows: the first of each, then the second of each.
 
-    Half i has `rows[starts[i]:starts[i] + sizes[i]]`; `owners` has the half of each row.
+    View i has `rows[starts[i]:starts[i] + sizes[i]]`; `owners` has the view of each row.
     """
 
     starts: Ints
@@ -157,13 +157,13 @@ def cut(
     )
 
 
-def room_for(pieces: Pieces, docs: Ints) -> Halves:
-    """Give room for the halves of documents."""
+def room_for(pieces: Pieces, docs: Ints) -> Views:
+    """Give room for the views of documents."""
     widths = np.diff(pieces.bounds)[docs]
     ends = np.cumsum(2 * widths)
     starts = np.concatenate([ends - 2 * widths, ends - widths])
     n = int(ends[-1]) if len(docs) else 0
-    return Halves(
+    return Views(
         starts,
         np.zeros(2 * len(docs), np.int64),
         np.empty(n, np.int32),
@@ -179,12 +179,12 @@ def deal(
     span: tuple[Int, Int],
     draw: tuple[Int, Int],
     scale: tuple[Floats, tuple[Any, Any, Any]],
-    out: Halves,
+    out: Views,
 ) -> None:
-    """Deal the pieces of some documents out, half of them to each half, weighed, of length one.
+    """Deal the pieces of some documents out, half of them to each view, weighed, of length one.
 
     `span` is which of the documents, `draw` the seed and the epoch. Equals `weight_of` of how
-    often each word stands in the pieces of a half, over the root of the sum of their squares.
+    often each word stands in the pieces of a view, over the root of the sum of their squares.
     """
     factors, norm = scale
     n_docs = len(docs)
@@ -208,18 +208,18 @@ def deal(
             for f in range(pieces.first[j], pieces.first[j + 1]):
                 counts[chosen[pieces.pieces[f]]] += 1
             row = pieces.rows[j]
-            for half in range(2):
-                if counts[half] > 0:
-                    weight = weight_of(counts[half], lengths[half], factors[row], norm)
-                    out.rows[ends[half]] = row
-                    out.weights[ends[half]] = weight
-                    out.owners[ends[half]] = half * n_docs + i
-                    squares[half] += weight * weight
-                    ends[half] += 1
-        for half in range(2):
-            at = half * n_docs + i
-            out.sizes[at] = ends[half] - out.starts[at]
-            if squares[half] > 0:
-                inverse = np.float32(1) / np.sqrt(squares[half])
-                for f in range(out.starts[at], ends[half]):
+            for view in range(2):
+                if counts[view] > 0:
+                    weight = weight_of(counts[view], lengths[view], factors[row], norm)
+                    out.rows[ends[view]] = row
+                    out.weights[ends[view]] = weight
+                    out.owners[ends[view]] = view * n_docs + i
+                    squares[view] += weight * weight
+                    ends[view] += 1
+        for view in range(2):
+            at = view * n_docs + i
+            out.sizes[at] = ends[view] - out.starts[at]
+            if squares[view] > 0:
+                inverse = np.float32(1) / np.sqrt(squares[view])
+                for f in range(out.starts[at], ends[view]):
                     out.weights[f] *= inverse

@@ -196,7 +196,7 @@ class UserVectors(Model):
         return None if left is None else replace(self, kept=left)
 
     @property
-    def dense_weight(self) -> float:  # type: ignore[override]
+    def dense_weight(self) -> float:
         """How much vectors count: one that words do not predict counts for nothing."""
         return self.fixed or self.trust
 

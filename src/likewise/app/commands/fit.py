@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 _MANUAL = """\
 models (options in brackets, as in --model "ddm(topics=100,sweeps=50)"):
   lsi          a truncated SVD of TF-IDF weights, and residual words; fitted by `index`
-               train=crops   compares documents by word vectors that are trained on halves of them,
+               train=crops   compares documents by word vectors that are trained on parts of them,
                              not by axes: up to three times as long to fit, and mostly better
                              where documents are to be of the same subject (`like --focus subject`)
   ddm          topics, words of the document's own, background; by Gibbs sampling
