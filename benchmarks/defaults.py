@@ -105,9 +105,17 @@ def n_hurt(base: dict[str, Doubles], found: dict[str, Doubles]) -> int:
 
 def n_below(base: Mapping[Any, Doubles], found: Mapping[Any, Doubles]) -> int:
     """Count the sets on which a method is significantly below another (Holm)."""
-    tests = [ttest_rel(found[name], base[name], alternative="less").pvalue for name in base]
-    values = np.sort(np.nan_to_num(np.array(tests), nan=1.0))
-    passed = values <= LEVEL / np.arange(len(values), 0, -1)
+    return n_passed(np.array([chance_below(base[name], found[name]) for name in base]))
+
+
+def chance_below(base: Doubles, found: Doubles) -> float:
+    """Give the chance of a method being so far below another (paired t-test, one side)."""
+    return float(np.nan_to_num(ttest_rel(found, base, alternative="less").pvalue, nan=1.0))
+
+
+def n_passed(chances: Doubles) -> int:
+    """Count what is significant (Holm)."""
+    passed = np.sort(chances) <= LEVEL / np.arange(len(chances), 0, -1)
     return int(np.argmin(np.append(passed, False)))
 
 

@@ -9,10 +9,10 @@ of the whole document and dense vectors alone; `below` are the tasks that a meth
 below that on (paired t-test, Holm over tasks, .05).
 
 With `--choose` the constants of the score are chosen anew: for each collection on all others, by
+the mean of one kind, and in the middle of the dial by the fewest tasks significantly below, then by
 the mean of both kinds, less what the worst task loses beyond 5%. Both are printed: what each
-collection gets by what the others chose, and the choice by all. With `--parts` what the parts are
-made of is varied: axes, rungs, how many specific words, feedback, and candidates against all
-documents.
+collection gets by what the others chose, and the choice by all; with titles and without. With
+`--parts` what the parts are made of is varied: axes, rungs, how many specific words, feedback.
 """
 
 from __future__ import annotations
@@ -21,6 +21,7 @@ import argparse
 import subprocess
 import sys
 from collections.abc import Callable, Iterator, Sequence
+from dataclasses import astuple
 from itertools import product
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -29,8 +30,8 @@ import numpy as np
 import orjson
 
 import likewise as lw
-from defaults import n_below
-from likewise.compiled import Doubles, Ints
+from defaults import chance_below, n_below, n_passed
+from likewise.compiled import Bools, Doubles, Ints
 from likewise.evaluate.links import qrels_from_labels, qrels_from_links
 from likewise.like.components import EncodedQuery, Encoder
 from likewise.like.focus import weights_at
@@ -62,8 +63,14 @@ TASKS = {
 LINKS = ("links", JUDGED_FIELD)
 SINGLE = {"tfidf": "tfidf", "bm25": "bm25", "dense": "hybrid(only=dense)"}
 FOCUSED = {name: f"hybrid(focus={name})" for name in ("subject", "balanced", "thing")}
-# What is chosen among: the weight of words, and the share of specific words in it.
-GRID = tuple(product((0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.75, 1.0), (0.2, 0.3, 0.4, 0.5, 0.6)))
+# What is chosen among: the weight of words, the share of specific words in it, that of titles.
+GRID = tuple(
+    product(
+        (0.1, 0.2, 0.3, 0.4, 0.5, 0.75, 1.0, 1.5),
+        (0.2, 0.3, 0.4),
+        (0.0, 0.025, 0.05, 0.1, 0.15, 0.2, 0.4, 0.6, 0.8),
+    )
+)
 TOLERANCE, DEPTH = 0.05, 10
 
 
@@ -267,7 +274,7 @@ class Scored(NamedTuple):
 
 def scored(task: Task, stored: StoredVectors, n: int = 300) -> list[Scored]:
     """Score the candidates of every query by each part."""
-    likeness = Likeness(Encoder(stored), Weights(1, 1, 1))
+    likeness = Likeness(Encoder(stored), Weights(1, 1, 1, 1))
     masks: list[Any] = [None] * len(stored.collection.segments)
     out = []
     for doc in task.docs.tolist():
@@ -281,21 +288,23 @@ def scored(task: Task, stored: StoredVectors, n: int = 300) -> list[Scored]:
 
 def ranked(one: Scored, weights: Weights, feedback: int) -> Ints:
     """Rank candidates, with feedback."""
-    words = weights.specific * one.parts[1] + weights.words * one.parts[2]
-    scores = weights.dense * one.parts[0] + words
+    dense, *by_words = astuple(weights)
+    words = by_words @ one.parts[1:]
+    scores = dense * one.parts[0] + words
     if feedback and len(one.docs):
         first = np.argsort(-scores, kind="stable")[:feedback]
         point = one.point + one.rows[first].mean(axis=0)
         point /= np.linalg.norm(point) or 1
-        scores = weights.dense * (one.rows @ point) + words
+        scores = dense * (one.rows @ point) + words
     return one.docs[np.argsort(-scores, kind="stable")[:DEPTH]]
 
 
-def weighed(typical: Typical, words: float, specific: float) -> Weights:
+def weighed(typical: Typical, words: float, specific: float, titles: float) -> Weights:
     return Weights(
         1 / typical.dense,
         words * specific / typical.specific,
         words * (1 - specific) / typical.words,
+        titles / typical.titles if typical.titles else 0.0,
     )
 
 
@@ -304,39 +313,53 @@ def choose_constants(tasks: Sequence[Task]) -> None:
     feedback = Hybrid().feedback
     best = best_of([[by_method(method)(task) for task in tasks] for method in SINGLE.values()])
     gains = np.zeros((len(GRID), len(tasks)))
+    chances = np.ones((len(GRID), len(tasks)))
     for t, task in enumerate(tasks):
         stored = vectors_of(task.collection.snapshot)
         candidates = scored(task, stored)
-        for g, (words, specific) in enumerate(GRID):
-            weights = weighed(stored.typical, words, specific)
+        for g, chosen in enumerate(GRID):
+            weights = weighed(stored.typical, *chosen)
             values = [
                 quality(task, i, ranked(one, weights, feedback)) for i, one in enumerate(candidates)
             ]
             gains[g, t] = np.mean(values) / best[t].mean() - 1
+            chances[g, t] = chance_below(best[t], np.array(values))
         print(f"{task.name}: best at {GRID[int(gains[:, t].argmax())]}", flush=True)
     thing = np.array([task.thing for task in tasks])
     owners = np.array([task.owner for task in tasks])
-    aims = {
-        "subject": lambda g, on: g[:, on & ~thing].mean(axis=1),
-        "balanced": lambda g, on: (
-            (g[:, on & ~thing].mean(axis=1) + g[:, on & thing].mean(axis=1)) / 2
-            - np.maximum(-g[:, on].min(axis=1) - TOLERANCE, 0)
-        ),
-        "thing": lambda g, on: g[:, on & thing].mean(axis=1),
+
+    def by_kind(on: Bools, its: Doubles) -> Doubles:
+        return its[:, on].mean(axis=1)
+
+    def by_both(on: Bools, its: Doubles) -> Doubles:
+        lost = np.maximum(-its[:, on].min(axis=1) - TOLERANCE, 0)
+        below = np.array([n_passed(one) for one in chances[:, on]])
+        return (by_kind(on & ~thing, its) + by_kind(on & thing, its)) / 2 - lost - below
+
+    aims: dict[str, Callable[[Bools], Doubles]] = {
+        "subject": lambda on: by_kind(on & ~thing, gains),
+        "balanced": lambda on: by_both(on, gains),
+        "thing": lambda on: by_kind(on & thing, gains),
     }
     print("\n% of the best single method; held out: by what the other collections choose")
+    every = np.ones(len(tasks), np.bool_)
+    untitled = np.array([titles == 0 for _, _, titles in GRID])
     for name, aim in aims.items():
-        every = np.ones(len(tasks), np.bool_)
-        chosen = int(aim(gains, every).argmax())
-        held = np.empty(len(tasks))
-        for owner in np.unique(owners):
-            mine = owners == owner
-            held[mine] = gains[int(aim(gains, ~mine).argmax())][mine]
-        for what, its in ((f"chosen by all {GRID[chosen]}", gains[chosen]), ("held out", held)):
-            print(
-                f"{name:10}{what:30} subject {_mean(its[~thing]):+6.2f}  thing "
-                f"{_mean(its[thing]):+6.2f}  worst {100 * its.min():+6.2f}"
-            )
+        for kind, among in (("with titles", every[:1]), ("without", untitled)):
+            worth = {
+                owner: np.where(among, aim(owners != owner), -np.inf) for owner in [*owners, ""]
+            }
+            chosen = int(worth[""].argmax())
+            held = np.array([gains[int(worth[o].argmax()), t] for t, o in enumerate(owners)])
+            below = n_passed(chances[chosen])
+            for what, its in (
+                (f"by all {GRID[chosen]}, {below} below", gains[chosen]),
+                ("held out", held),
+            ):
+                print(
+                    f"{name:9} {kind:11} {what:32} subject {_mean(its[~thing]):+6.2f}  thing "
+                    f"{_mean(its[thing]):+6.2f}  worst {100 * its.min():+6.2f}"
+                )
 
 
 # What the parts are made of

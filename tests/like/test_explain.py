@@ -248,7 +248,7 @@ def test_a_model_without_words_is_one_part(papers):
     s = papers.snapshot
     question = Question("q", (of_doc(s, 0),))
     flutter = s.find_terms(["flutter"])
-    given_parts = Parts(np.array([0.25, -0.05]), flutter, np.array([0.4]), np.zeros(1))
+    given_parts = Parts(np.array([0.25, -0.05]), flutter, np.array([0.4]), *np.zeros((2, 1)))
     likeness = SimpleNamespace(
         collection=s,
         weights=Weights(),
@@ -270,7 +270,8 @@ def test_a_model_without_words_is_one_part(papers):
 def test_specific_words_beyond_the_leading_ones_are_one_part(themes, n):
     likeness, s = likeness_of(themes, "lsi", weights=Weights(0.0, 1.0, 0.0)), themes.snapshot
     scores = np.linspace(0.1, -0.4, n)
-    likeness.split = lambda asked, docs: [Parts(np.zeros(1), np.arange(n), scores, np.zeros(n))]
+    given = Parts(np.zeros(1), np.arange(n), scores, *np.zeros((2, n)))
+    likeness.split = lambda asked, docs: [given]
     question = Question("q", (of_doc(s, 0),))
     why = why_of(likeness, question, asked_of(likeness, question), 3)
     words = [part for part in group(why, SPECIFIC) if part.kind == "word"]

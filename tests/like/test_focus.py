@@ -8,7 +8,7 @@ import likewise as lw
 from likewise.app.cli import main
 from likewise.errors import UsageError
 from likewise.like.components import Encoder
-from likewise.like.focus import LEVELS, WORDS, named_focus, read_focus, weights_at
+from likewise.like.focus import LEVELS, TITLED, UNTITLED, named_focus, read_focus, weights_at
 from likewise.like.hybrid import Hybrid
 from likewise.like.typical import measure_typical
 from likewise.models.model import Typical, Weights
@@ -47,18 +47,26 @@ def test_places_are_written():
 
 @pytest.mark.parametrize("place", [0.0, 0.25, 0.5, 0.75, 1.0])
 def test_a_document_like_the_best_scores_one(place):
-    typical = Typical(0.5, 0.2, 0.3)
-    weights = weights_at(place, typical)
-    parts = (weights.dense * 0.5, weights.specific * 0.2, weights.words * 0.3)
-    assert sum(parts) == pytest.approx(1)
-    for level, words in zip(LEVELS.values(), WORDS, strict=True):
-        if place == level:
-            assert (parts[1] + parts[2]) / parts[0] == pytest.approx(words)
+    for titles, curve in ((0.0, UNTITLED), (0.4, TITLED)):
+        weights = weights_at(place, Typical(0.5, 0.2, 0.3, titles))
+        parts = np.array(
+            [weights.dense * 0.5, weights.specific * 0.2, weights.words * 0.3, weights.titles * 0.4]
+        )
+        assert parts.sum() == pytest.approx(1)
+        for level, words, titles_weight in zip(
+            LEVELS.values(), curve.words, curve.titles, strict=True
+        ):
+            if place == level:
+                assert (parts[1] + parts[2]) / parts[0] == pytest.approx(words)
+                assert parts[3] / parts[0] == pytest.approx(titles_weight)
 
 
 def test_more_focus_more_words():
     shares = [weights_at(place, Typical()).words for place in (0, 0.2, 0.5, 0.8, 1)]
     assert shares == sorted(shares)
+    titles = [weights_at(place, Typical(titles=0.4)).titles for place in (0, 0.2, 0.5, 0.8, 1)]
+    assert titles == sorted(titles)
+    assert titles[0] == 0 < titles[1]
     assert weights_at(0.5, Typical(), dense=0.0).dense == 0
 
 

@@ -10,7 +10,16 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from likewise.like.explain import OTHERS, RELATED, ROUNDING, SPECIFIC, TOPICS, VECTORS, WORDS
+from likewise.like.explain import (
+    OTHERS,
+    RELATED,
+    ROUNDING,
+    SPECIFIC,
+    TITLES,
+    TOPICS,
+    VECTORS,
+    WORDS,
+)
 from likewise.records import Explanation, Mark, Part, Topic, WordShares
 from likewise.show.page import COLOURED_TOPICS, Marked, Stretch, render
 from likewise.show.text import one_line
@@ -27,7 +36,7 @@ _MOST_TEXT = 40_000
 # Steps of strength, by the share of the strongest word of a text; weaker words stay plain.
 _STEPS = (0.06, 0.18, 0.4, 0.7)
 _RELATED_STYLE = "t0"
-_IN_ORDER = (TOPICS, RELATED, VECTORS, SPECIFIC, WORDS)
+_IN_ORDER = (TOPICS, RELATED, VECTORS, SPECIFIC, WORDS, TITLES)
 
 
 @dataclass(frozen=True)
@@ -58,6 +67,11 @@ class LikeAnswer:
     def words(self) -> tuple[Part, ...]:
         """The parts of all words that both have."""
         return self._group(WORDS)
+
+    @property
+    def in_title(self) -> tuple[Part, ...]:
+        """The parts of the words of its title that the document in hand has."""
+        return self._group(TITLES)
 
     @property
     def groups(self) -> list[Part]:
@@ -150,6 +164,8 @@ class _Sheet:
             items.append(("own", "specific words that both have"))
         if any(answer.words for answer in self.answers):
             items.append(("all", "all words that both have"))
+        if any(answer.in_title for answer in self.answers):
+            items.append(("titled", "words of an answer's title that are in hand"))
         return items
 
     def in_hand(self, text: str) -> tuple[list[Marked], list[Marked]]:
@@ -187,6 +203,7 @@ class _Sheet:
             "related": _related(answer.related, score),
             "specific": _words(answer.specific, score, style="own"),
             "words": _words(answer.words, score, style="all"),
+            "in_title": _words(answer.in_title, score, style="titled"),
             "passages": [
                 (heading, [self._marked(one.text, one.marks, _Scale(words)) for one in some])
                 for heading, some, words in passages
@@ -215,6 +232,7 @@ class _Sheet:
         parts += [("t", part.score, part.name) for part in related if part.kind != "word"]
         parts.append(("own", sum(p.score for p in answer.specific if p.score > 0), SPECIFIC))
         parts.append(("all", sum(p.score for p in answer.words if p.score > 0), WORDS))
+        parts.append(("titled", sum(p.score for p in answer.in_title if p.score > 0), TITLES))
         others = [part for part in answer.groups if part.name not in _IN_ORDER]
         parts += [("back", part.score, part.name) for part in others]
         most = sum(score for _, score, _ in parts) or 1.0

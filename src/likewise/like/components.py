@@ -1,4 +1,7 @@
-"""What likeness is made of: dense vectors, specific words and all words, each scored by itself."""
+"""What likeness is made of: dense vectors, specific words and all words, each scored by itself.
+
+Titles, the fourth part, are in `titles`.
+"""
 
 from __future__ import annotations
 
@@ -31,13 +34,16 @@ _NONE: Ints = np.empty(0, np.int64)
 class EncodedQuery(NamedTuple):
     """What is compared with documents: a dense vector, specific words (ascending), and all words.
 
-    Weights of all words are such that by these the document itself would score 1.
+    Weights of all words are such that by these the document itself would score 1. `said` is how
+    much each term (by number) counts where another's title has it.
     """
 
     point: Doubles
     terms: Ints
     weights: Doubles
     words: Mapping[str, float]
+    said_terms: Ints = _NONE
+    said: Doubles = np.empty(0)
 
 
 class SegmentVectors(NamedTuple):
@@ -49,20 +55,27 @@ class SegmentVectors(NamedTuple):
 
 
 class Parts(NamedTuple):
-    """What makes up a score: a part for each topic or axis, and two for each shared word.
+    """What makes up a score: a part for each topic or axis, and three for each shared word.
 
-    `specific` is what a term gives as a specific word, `words` what it gives as one of all.
+    `specific` is what a term gives as a specific word, `words` what it gives as one of all,
+    `titles` what it gives as a word of the answer's title.
     """
 
     topics: Doubles
     terms: Ints
     specific: Doubles
     words: Doubles
+    titles: Doubles
+
+    @property
+    def by_words(self) -> Doubles:
+        """What each term gives in all."""
+        return self.specific + self.words + self.titles
 
     @property
     def score(self) -> float:
         """Their sum."""
-        return float(self.topics.sum() + self.specific.sum() + self.words.sum())
+        return float(self.topics.sum() + self.by_words.sum())
 
 
 class Encoder:
@@ -98,8 +111,15 @@ class Encoder:
         point = self._dense(counts, triples, doc, vector).astype(np.float64)
         length = np.linalg.norm(point)
         point, weights = self.weigh(point / length if length > 0 else point, triples)
-        words = self._words(counts)
-        return EncodedQuery(point, triples.terms[order], weights[order], words)
+        said = counts.counts / (counts.counts + 1.0)
+        return EncodedQuery(
+            point,
+            triples.terms[order],
+            weights[order],
+            self._words(counts),
+            counts.terms.astype(np.int64),
+            said,
+        )
 
     def weigh(self, point: Doubles, triples: Triples) -> tuple[Doubles, Doubles]:
         """Give both vectors of one document in hand, as long as they count."""
@@ -155,6 +175,14 @@ class Component(Protocol):
 
     def scan(self, query: EncodedQuery, weight: float, out: Floats) -> None:
         """Add `weight` times the scores of all documents, in single precision."""
+        ...
+
+
+class WordComponent(Component, Protocol):
+    """A part of likeness that splits by words."""
+
+    def split(self, query: EncodedQuery, docs: Ints, terms: Ints) -> Doubles:
+        """Give what terms (ascending) give to the scores of documents, a row for each."""
         ...
 
 
@@ -337,16 +365,21 @@ def mix(
     if len(like) == 1 and not unlike:
         return like[0]
     point = np.sum([query.point * weight for query, weight in parts], axis=0)
-    terms, places = np.unique(
-        np.concatenate([query.terms for query, _ in parts]), return_inverse=True
-    )
-    weights = np.concatenate([query.weights * weight for query, weight in parts])
-    summed: Doubles = np.bincount(places, weights, len(terms)).astype(np.float64)
+    terms, weights = _added([(q.terms, q.weights * weight) for q, weight in parts])
+    said_terms, said = _added([(q.said_terms, q.said * weight) for q, weight in parts])
     words: dict[str, float] = {}
     for query, weight in parts:
         for word, given in query.words.items():
             words[word] = words.get(word, 0.0) + weight * given
-    return EncodedQuery(point, terms, summed, words)
+    return EncodedQuery(point, terms, weights, words, said_terms, said)
+
+
+def _added(vectors: Sequence[tuple[Ints, Doubles]]) -> tuple[Ints, Doubles]:
+    """Add up sparse vectors; terms ascend."""
+    every, weights = (np.concatenate(each) for each in zip(*vectors, strict=True))
+    terms, places = np.unique(every, return_inverse=True)
+    summed: Doubles = np.bincount(places, weights, len(terms)).astype(np.float64)
+    return terms, summed
 
 
 @kernel

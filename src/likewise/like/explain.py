@@ -36,6 +36,7 @@ if TYPE_CHECKING:
 
 # Groups of parts, and parts that no word stands for.
 TOPICS, RELATED, SPECIFIC, WORDS = "topics", "related words", "specific words", "all words"
+TITLES = "words of its title"
 VECTORS, ROUNDING, FEEDBACK, OTHERS = "vectors", "rounding", "feedback documents", "other words"
 _TOPIC_WORDS = 6
 # A query's vector is in single precision.
@@ -174,17 +175,22 @@ class _Reading:
 
     def explanations(self) -> list[Explanation]:
         """Give the trees of the answers' scores."""
-        specific = [_leading(split.terms, split.specific) for split in self.split]
-        words = [_leading(split.terms, split.words) for split in self.split]
-        names = self._names([*specific, *words])
-        found = []
-        for i, (split, told) in enumerate(zip(self.split, self.told, strict=True)):
+        leading = [
+            [_leading(split.terms, part) for part in (split.specific, split.words, split.titles)]
+            for split in self.split
+        ]
+        names = self._names([one for each in leading for one in each])
+        found: list[Explanation] = []
+        for split, told, (specific, words, titles) in zip(
+            self.split, self.told, leading, strict=True
+        ):
             groups = [
                 *self._dense(told, float(split.topics.sum()), names),
-                *_by_words(SPECIFIC, split.specific, *specific[i], names),
-                *_by_words(WORDS, split.words, *words[i], names),
+                *_by_words(SPECIFIC, split.specific, *specific, names),
+                *_by_words(WORDS, split.words, *words, names),
+                *_by_words(TITLES, split.titles, *titles, names),
             ]
-            found.append(Explanation(split.score, in_order(groups), LikeEvidence(self, i)))
+            found.append(Explanation(split.score, in_order(groups), LikeEvidence(self, len(found))))
         return found
 
     def _names(self, leading: Sequence[tuple[Ints, Doubles]]) -> Mapping[int, str]:
@@ -301,4 +307,4 @@ def _by_words(
 def _merged(dense: Shares, split: Parts) -> WordShares:
     """Put what words carry of all parts of a score together, without those that give nothing."""
     carried = (dense.terms, dense.scores, dense.topics)
-    return WordShares(*merge_shares(carried, (split.terms, split.specific + split.words)))
+    return WordShares(*merge_shares(carried, (split.terms, split.by_words)))

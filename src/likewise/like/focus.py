@@ -1,19 +1,21 @@
 """The dial of likeness: from documents on the same subject to documents that say the same thing.
 
-A score is a weighed mean of three parts: dense vectors (x), specific words (ψ) and all words (b,
-BM25 of the whole document as a share of its own score),
+A score is a weighed mean of four parts: dense vectors (x), specific words (ψ), all words (b, BM25
+of the whole document as a share of its own score), and the share of a document's title that the
+document in hand says (t),
 
-    (x/x̄ + w (s ψ/ψ̄ + (1 - s) b/b̄)) / (1 + w)
+    (x/x̄ + w (s ψ/ψ̄ + (1 - s) b/b̄) + v t/t̄) / (1 + w + v)
 
-where x̄, ψ̄ and b̄ are what the twenty documents most like one have on average in this collection:
-so a score of 1 is as like as these are. The weight w of words is .3 for the same subject (documents
-of one category), .5 between the two, and 1 for the same thing (cited, linked, duplicates); specific
-words have .3 of it, .4 for the same thing.
+where x̄, ψ̄, b̄ and t̄ are what the twenty documents most like one have on average in this collection:
+so a score of 1 is as like as these are. Where most documents have no title there are three parts.
 
-They are what 14 tasks choose, also leaving one collection out: benchmarks/likeness.py.
+The weights at three places of the dial (documents of one category; between the two; cited, linked,
+duplicates) are what 14 tasks choose, also leaving one collection out: benchmarks/likeness.py.
 """
 
 from __future__ import annotations
+
+from typing import NamedTuple
 
 import numpy as np
 
@@ -21,9 +23,18 @@ from likewise.errors import UsageError
 from likewise.models.model import BALANCED, Typical, Weights
 
 LEVELS = {"subject": 0.0, "balanced": BALANCED, "thing": 1.0}
-# At these places of the dial: the weight of words, and the share of specific words in it.
-WORDS = (0.3, 0.5, 1.0)
-SPECIFIC = (0.3, 0.3, 0.4)
+
+
+class _Curve(NamedTuple):
+    """At the places of the dial: weights of words, shares of specific words in it, and titles."""
+
+    words: tuple[float, float, float]
+    specific: tuple[float, float, float]
+    titles: tuple[float, float, float]
+
+
+TITLED = _Curve(words=(0.3, 0.3, 1.0), specific=(0.3, 0.3, 0.3), titles=(0.0, 0.1, 0.6))
+UNTITLED = _Curve(words=(0.3, 0.5, 1.0), specific=(0.3, 0.3, 0.4), titles=(0.0, 0.0, 0.0))
 
 
 def read_focus(focus: str | float) -> float:
@@ -53,11 +64,13 @@ def weights_at(place: float, typical: Typical, *, dense: float = 1.0) -> Weights
 
     What no document has counts for nothing, and the others for all.
     """
-    words, share = (float(np.interp(place, [*LEVELS.values()], at)) for at in (WORDS, SPECIFIC))
+    curve = TITLED if typical.titles else UNTITLED
+    words, share, titles = (float(np.interp(place, [*LEVELS.values()], at)) for at in curve)
     every = (
         (dense, typical.dense),
         (words * share, typical.specific),
         (words * (1 - share), typical.words),
+        (titles, typical.titles),
     )
     total = sum(weight for weight, there in every if there) or 1.0
     return Weights(*(weight / there / total if there else 0.0 for weight, there in every))

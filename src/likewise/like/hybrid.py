@@ -24,10 +24,12 @@ from likewise.like.components import (
     Encoder,
     Parts,
     SpecificWords,
+    WordComponent,
     mix,
 )
 from likewise.like.explain import Explainer, LikeQuery
 from likewise.like.focus import named_focus, read_focus, weights_at
+from likewise.like.titles import Titles
 from likewise.models.attribution import EncodedDocument
 from likewise.models.model import Weights
 from likewise.models.stored_vectors import StoredVectors, vectors_of
@@ -37,8 +39,14 @@ from likewise.stages.masks import mask_of
 from likewise.stages.stage import Context, Result, Stage
 
 CANDIDATES = 200
-DENSE, SPECIFIC, WORDS = "dense", "specific", "words"
-_ALONE = {DENSE: Weights(1, 0, 0), SPECIFIC: Weights(0, 1, 0), WORDS: Weights(0, 0, 1)}
+_ALONE = {
+    "dense": Weights(1, 0, 0),
+    "specific": Weights(0, 1, 0),
+    "words": Weights(0, 0, 1),
+    "titles": Weights(0, 0, 0, 1),
+}
+# Parts that find candidates of their own; by others alone every document is scored.
+_FINDING = ("dense", "words")
 # A scan adds up in single precision and any order: whatever is this near the last is scored.
 _ROUNDING = 1e-5
 _NONE: Ints = np.empty(0, np.int64)
@@ -66,7 +74,7 @@ class LikenessStage(Stage):
 
 @dataclass(frozen=True)
 class Hybrid(LikenessStage):
-    """Compare dense vectors, specific words and all words: see `like.focus` for the score.
+    """Compare dense vectors, specific words, all words and titles: see `like.focus` for the score.
 
     `model` "" is the model fitted last. `focus` is the dial from `subject` over `balanced` to
     `thing`, or a number from 0 to 1; "" is what was learnt for the collection, else balanced.
@@ -75,8 +83,8 @@ class Hybrid(LikenessStage):
     more: that draws answers together (on 14 tasks 2% more documents of the same subject, as many
     that say the same thing).
 
-    `only` "dense", "specific" or "words" compares that part alone, without feedback; specific words
-    are then compared with those of every document.
+    `only` "dense", "specific", "words" or "titles" compares that part alone, without feedback;
+    specific words and titles are then compared with those of every document.
     """
 
     model: str = ""
@@ -94,7 +102,8 @@ class Hybrid(LikenessStage):
             )
         if self.only not in ("", *_ALONE):
             raise UsageError(
-                f"method {self.notation}: only must be dense, specific or words, not {self.only}"
+                f"method {self.notation}: only must be dense, specific, words or titles, not "
+                f"{self.only}"
             )
         if not (isinstance(self.focus, str) and self.focus == ""):
             # As it is written, however it was given: what answers alike is equal.
@@ -109,7 +118,7 @@ class Hybrid(LikenessStage):
         """Make a ranker of stored vectors."""
         encoder = Encoder(stored)
         if self.only:
-            candidates = 0 if self.only == SPECIFIC else self.candidates
+            candidates = self.candidates if self.only in _FINDING else 0
             return HybridRanker(Likeness(encoder, _ALONE[self.only]), candidates=candidates)
         likeness = Likeness(encoder, weights_of(stored, self.focus))
         return HybridRanker(likeness, candidates=self.candidates, feedback=self.feedback)
@@ -233,7 +242,7 @@ class HybridScorer:
 
 
 class Likeness:
-    """Ranks documents by likeness: `dense · ⟨x, x'⟩ + specific · ⟨ψ, ψ'⟩ + words · b`.
+    """Ranks documents by likeness: `dense · ⟨x, x'⟩ + specific · ⟨ψ, ψ'⟩ + words · b + titles · t`.
 
     A component of weight 0 is neither sought nor scored.
     """
@@ -245,10 +254,12 @@ class Likeness:
         self.dense = Dense(encoder)
         self.specific = SpecificWords(encoder)
         self.words = AllWords(encoder)
+        self.titles = Titles(encoder.collection)
         every: tuple[tuple[float, Component], ...] = (
             (weights.dense, self.dense),
             (weights.specific, self.specific),
             (weights.words, self.words),
+            (weights.titles, self.titles),
         )
         self.components = [(weight, component) for weight, component in every if weight]
 
@@ -303,6 +314,8 @@ class Likeness:
             scores += self.weights.specific * self.specific.score(query, docs)
         if self.weights.words:
             scores += self.weights.words * self.words.score(query, docs)
+        if self.weights.titles:
+            scores += self.weights.titles * self.titles.score(query, docs)
         return scores
 
     def parts(self, query: EncodedQuery, doc: int) -> Parts:
@@ -313,15 +326,20 @@ class Likeness:
         """Take the scores of documents apart."""
         topics = self.weights.dense * self.rows(docs) * query.point
         terms = np.union1d(query.terms, self.words.terms(query))
-        specific, words = np.zeros((2, len(docs), len(terms)))
-        if self.weights.specific:
-            specific = self.weights.specific * self.specific.split(query, docs, terms)
-        if self.weights.words:
-            words = self.weights.words * self.words.split(query, docs, terms)
+        terms = np.union1d(terms, query.said_terms)
+        parts = np.zeros((3, len(docs), len(terms)))
+        by_words: tuple[tuple[float, WordComponent], ...] = (
+            (self.weights.specific, self.specific),
+            (self.weights.words, self.words),
+            (self.weights.titles, self.titles),
+        )
+        for i, (weight, component) in enumerate(by_words):
+            if weight:
+                parts[i] = weight * component.split(query, docs, terms)
         found = []
-        for row, some, every in zip(topics, specific, words, strict=True):
-            there = np.flatnonzero((some != 0) | (every != 0))
-            found.append(Parts(row, terms[there], some[there], every[there]))
+        for i, row in enumerate(topics):
+            there = np.flatnonzero((parts[:, i] != 0).any(axis=0))
+            found.append(Parts(row, terms[there], *parts[:, i, there]))
         return found
 
     def rows(self, docs: Ints) -> Doubles:

@@ -6,6 +6,7 @@ import numpy as np
 
 from likewise.compiled import Doubles, Floats
 from likewise.like.components import AllWords, Component, Dense, Encoder, SpecificWords
+from likewise.like.titles import Titles, has_titles
 from likewise.models.model import Typical
 from likewise.retrieve.question import of_doc
 
@@ -30,6 +31,8 @@ def measure_typical(encoder: Encoder, *, seed: int = 0) -> Typical:
         "specific": SpecificWords(encoder),
         "words": AllWords(encoder),
     }
+    if has_titles(collection):
+        parts["titles"] = Titles(collection)
     means: dict[str, list[float]] = {name: [] for name in parts}
     for doc in sample.tolist():
         query = encoder.encode(*of_doc(collection, doc))

@@ -30,11 +30,13 @@ methods (options in brackets, as in --method "hybrid(feedback=0)"):
   eq4 topn topn-lda lsh-tfidf   the formula and the baselines of the papers
 candidates are how many are taken by each part of the score, 0: all documents; feedback is how many
 of the best answers have their vectors added to the query's; only=dense compares topics (or axes, or
-vectors) alone, only=specific the words that these do not tell, only=words all words.
+vectors) alone, only=specific the words that these do not tell, only=words all words, only=titles how
+much of each title is said.
 """
 
 _MANUAL = f"""\
-A document is topics, words that are specific to it, and all its words; like documents share these.
+A document is topics, words that are specific to it, and all its words; like documents share these,
+and what a document refers to it calls by its title.
 --focus says in what they are to be alike: for a paper on the flutter of wings, subject brings
 papers on aeroelasticity, thing brings those that treat the same wing. A score of 1 is as like as
 the twenty documents most like one are on average.

@@ -1,0 +1,119 @@
+"""How much of a document's title does the document in hand say? A part of likeness.
+
+What a text refers to (a related page, a cited paper, an entry that explains a word) is named in it
+by its title. The part is the share of the title's words that the text has, by their idf, with a
+word that occurs f times counted as `f / (f + 1)`:
+
+    Σ idf(w) f(w) / (f(w) + 1)  /  Σ idf(w)    over the words w of the title
+
+It is linear in the weights of the text's words, so that documents in hand can be mixed. It finds no
+candidates: whoever says a title shares all words with it, and the other parts find as many
+(benchmarks/likeness.py).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from likewise.collection.records import TermCounts
+from likewise.collection.snapshot import Snapshot
+from likewise.collection.words import TITLE
+from likewise.compiled import Bools, Doubles, Floats, Ids, Ints, kernel
+from likewise.like.kernels import Table, place_of, table_of
+from likewise.retrieve.models import bm25_idf
+
+if TYPE_CHECKING:
+    from likewise.like.components import EncodedQuery
+
+# Where fewer documents have a title, those that have one would be preferred for that alone.
+_LEAST_TITLED = 0.5
+_NONE: Ints = np.empty(0, np.int64)
+
+
+def has_titles(collection: Snapshot) -> bool:
+    """Tell whether most documents have a title."""
+    if not collection.has_field(TITLE):
+        return False
+    live = collection.live_docs()
+    return bool(len(live) and (collection.lengths(live, TITLE) > 0).mean() >= _LEAST_TITLED)
+
+
+class Titles:
+    """Shares of titles that the document in hand says."""
+
+    def __init__(self, collection: Snapshot) -> None:
+        self._collection = collection
+
+    def find(self, query: EncodedQuery, n: int, masks: Sequence[Bools | None]) -> Ints:
+        """Find none: the other parts do."""
+        return _NONE
+
+    def score(self, query: EncodedQuery, docs: Ints) -> Doubles:
+        """Score documents; 0 for those without a title."""
+        scores = np.zeros(len(docs))
+        if self._collection.has_field(TITLE):
+            self._add(query, self._collection.term_counts(docs, TITLE), scores)
+        return scores
+
+    def scan(self, query: EncodedQuery, weight: float, out: Floats) -> None:
+        """Add the scores of all documents."""
+        if not self._collection.has_field(TITLE):
+            return
+        every = self._collection.memo(("titles",), self._every_title)
+        scores = np.zeros(len(out))
+        self._add(query, every, scores)
+        out += (weight * scores).astype(np.float32)
+
+    def split(self, query: EncodedQuery, docs: Ints, terms: Ints) -> Doubles:
+        """Give what terms (ascending, the query's among them) give to documents, a row for each."""
+        out = np.zeros((len(docs), len(terms)))
+        if not self._collection.has_field(TITLE) or not len(terms):
+            return out
+        counts = self._collection.term_counts(docs, TITLE)
+        said = np.zeros(len(terms))
+        said[np.searchsorted(terms, query.said_terms)] = query.said
+        for row, (start, stop) in enumerate(zip(counts.bounds, counts.bounds[1:], strict=False)):
+            mine = counts.terms[start:stop]
+            rarity = self._idf(mine)
+            at = np.minimum(np.searchsorted(terms, mine), len(terms) - 1)
+            shared = terms[at] == mine
+            whole = rarity.sum() or 1.0
+            out[row, at[shared]] = said[at[shared]] * rarity[shared] / whole
+        return out
+
+    def _add(self, query: EncodedQuery, counts: TermCounts, out: Doubles) -> None:
+        table = table_of(query.said_terms, query.said)
+        cover_titles(counts.bounds, counts.terms, self._idf(counts.terms), table, out)
+
+    def _idf(self, terms: Ids) -> Doubles:
+        every = self._collection.memo(("idf",), self._every_idf)
+        found: Doubles = every[terms]
+        return found
+
+    def _every_idf(self) -> Doubles:
+        doc_freqs, _ = self._collection.frequencies(np.arange(self._collection.n_terms))
+        return bm25_idf(self._collection.n_docs, doc_freqs)
+
+    def _every_title(self) -> TermCounts:
+        return self._collection.term_counts(np.arange(self._collection.n_slots), TITLE)
+
+
+@kernel
+def cover_titles(bounds: Ints, terms: Ids, rarity: Doubles, table: Table, out: Doubles) -> None:
+    """Give the shares of titles that a query says.
+
+    Equals, for a dense vector `q` of the query's weights,
+    `(q[terms] * rarity).sum() / rarity.sum()` over the terms of each title, 0 for an empty one.
+    """
+    keys, values, _ = table
+    for i in range(len(bounds) - 1):
+        there, whole = 0.0, 0.0
+        for j in range(bounds[i], bounds[i + 1]):
+            whole += rarity[j]
+            at = place_of(terms[j], keys)
+            if keys[at] == terms[j]:
+                there += values[at] * rarity[j]
+        out[i] = there / whole if whole > 0 else 0.0
