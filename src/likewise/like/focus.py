@@ -25,16 +25,17 @@ from likewise.models.model import BALANCED, Typical, Weights
 LEVELS = {"subject": 0.0, "balanced": BALANCED, "thing": 1.0}
 
 
-class _Curve(NamedTuple):
-    """At the places of the dial: weights of words, shares of specific words in it, and titles."""
+class Curve(NamedTuple):
+    """The weights of words and of titles at the places of the dial."""
 
     words: tuple[float, float, float]
-    specific: tuple[float, float, float]
     titles: tuple[float, float, float]
 
 
-TITLED = _Curve(words=(0.3, 0.3, 1.0), specific=(0.3, 0.3, 0.3), titles=(0.0, 0.1, 0.6))
-UNTITLED = _Curve(words=(0.3, 0.5, 1.0), specific=(0.3, 0.3, 0.4), titles=(0.0, 0.0, 0.0))
+TITLED = Curve(words=(0.3, 0.3, 1.0), titles=(0.0, 0.1, 0.6))
+UNTITLED = Curve(words=(0.3, 0.5, 1.0), titles=(0.0, 0.0, 0.0))
+# The share of specific words in the weight of words.
+SPECIFIC = (0.3, 0.3, 0.4)
 
 
 def read_focus(focus: str | float) -> float:
@@ -65,7 +66,9 @@ def weights_at(place: float, typical: Typical, *, dense: float = 1.0) -> Weights
     What no document has counts for nothing, and the others for all.
     """
     curve = TITLED if typical.titles else UNTITLED
-    words, share, titles = (float(np.interp(place, [*LEVELS.values()], at)) for at in curve)
+    words, titles, share = (
+        float(np.interp(place, [*LEVELS.values()], at)) for at in (*curve, SPECIFIC)
+    )
     every = (
         (dense, typical.dense),
         (words * share, typical.specific),

@@ -30,8 +30,8 @@ methods (options in brackets, as in --method "hybrid(feedback=0)"):
   eq4 topn topn-lda lsh-tfidf   the formula and the baselines of the papers
 candidates are how many are taken by each part of the score, 0: all documents; feedback is how many
 of the best answers have their vectors added to the query's; only=dense compares topics (or axes, or
-vectors) alone, only=specific the words that these do not tell, only=words all words, only=titles how
-much of each title is said.
+vectors) alone, only=specific the words that these do not tell, only=words all words, only=titles
+how much of each title is said.
 """
 
 _MANUAL = f"""\
