@@ -309,9 +309,7 @@ def choose_constants(tasks: Sequence[Task]) -> None:
     """Choose the weights of parts for each collection on the others, and on all."""
     for kind in (False, True):
         if len({task.owner for task in tasks if task.thing == kind}) < 3:
-            raise SystemExit(
-                "--choose needs three collections of each kind: LIKEWISE_DATA"
-            )
+            raise SystemExit("--choose needs three collections of each kind: LIKEWISE_DATA")
     feedback = Hybrid().feedback
     best = best_of([[by_method(method)(task) for task in tasks] for method in SINGLE.values()])
     gains = np.zeros((len(GRID), len(tasks)))
