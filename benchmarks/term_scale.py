@@ -42,7 +42,7 @@ from likewise.terms.solving import SolvedKernel
 from likewise.terms.weights import weigh
 from likewise.text.analysis import Analysis
 
-TARGET_MS, TARGET_TERMS = 100, 100_000
+TARGETS = {100_000: 50, 1_000_000: 500}
 SETS = (1, 3, 10)
 BEST = 100
 # Solved as precisely by all.
@@ -161,6 +161,7 @@ def run_ask(folder: Path, size: Size, n: int) -> dict:
     told["passes"] = getattr(graph.kernel, "degree", 0)
     leading = getattr(graph.kernel, "leading", None)
     told["leading"] = 0 if leading is None else len(leading.values)
+    told["whole"] = whole_products(graph, sets[3])
     told["peak"] = peak()
     told["on all cores"] = on_all_cores(folder, n, sets[3])
     told["isolated"] = int((graph.graph.degrees == 0).sum())
@@ -171,6 +172,17 @@ def run_ask(folder: Path, size: Size, n: int) -> dict:
         np.mean([recall(exact, one, f) for one, f in zip(sets[3], found[3], strict=True)])
     )
     return told
+
+
+def whole_products(graph: TermGraph, sets: list[np.ndarray]) -> float:
+    """The time of a query where products may lose nothing, and so read the whole graph."""
+    kernel = graph.kernel
+    error, kernel._error = getattr(kernel, "_error", 0.0), 0.0
+    start = time.process_time()
+    for one in sets:
+        graph.metric.similarities(one)
+    kernel._error = error
+    return (time.process_time() - start) / len(sets)
 
 
 def on_all_cores(folder: Path, n: int, sets: list[np.ndarray]) -> float:
@@ -372,6 +384,7 @@ def table(told: dict[int, dict]) -> None:
     line("leading vectors, passes a query", [f"{a['leading']}, {a['passes']}" for a in asks])
     for k in SETS:
         line(f"set of {k} to all, ms", [f"{1e3 * ask[f'query {k}']:.1f}" for ask in asks])
+    line("set of 3, the whole graph read, ms", [f"{1e3 * ask['whole']:.1f}" for ask in asks])
     line("set of 3, all cores, ms by the clock", [f"{1e3 * a['on all cores']:.1f}" for a in asks])
     line("20 nearest to 3, with reasons, ms", [f"{1e3 * ask['nearest']:.1f}" for ask in asks])
     line(f"recall of the {BEST} nearest to 3", [f"{ask['recall']:.4f}" for ask in asks])
@@ -394,11 +407,11 @@ def table(told: dict[int, dict]) -> None:
         ]
         line("its peak, MB", [_peak(one[peer]) for one in told.values()])
         line("**over ours**" + (" made ready" if peer == "eigh" else ", a query"), ratios)
-    asked = [n for n in told if n == TARGET_TERMS]
-    for n in asked:
-        taken = max(1e3 * told[n]["ask"][f"query {k}"] for k in SETS)
-        verdict = "met" if taken <= TARGET_MS else "missed"
-        print(f"\ntarget of {TARGET_MS} ms at {n:,} terms: {taken:.0f} ms, {verdict}")
+    for n, target in TARGETS.items():
+        if n in told:
+            taken = max(1e3 * told[n]["ask"][f"query {k}"] for k in SETS)
+            verdict = "met" if taken <= target else "missed"
+            print(f"\ntarget of {target} ms at {n:,} terms: {taken:.0f} ms, {verdict}")
     print()
 
 

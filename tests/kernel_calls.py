@@ -335,17 +335,6 @@ def some_rows(random):
         yield *given, 3, 190
 
 
-def some_columns(random):
-    for width in (2, 3, 5, 7):
-        graph = sparse(random, 200, 200)
-        yield *graph, random.standard_normal((200, width)), np.zeros((200, 8))[:, :width], 3, 190
-
-
-def eight_columns(random):
-    graph = sparse(random, 200, 200)
-    yield *graph, random.standard_normal(1600), np.zeros((200, 8)), 3, 190
-
-
 def aspects(random):
     for width in WIDTHS:
         graph = sparse(random, 60, 60)
@@ -466,8 +455,6 @@ CALLS = {
     "models.ridge.add_words": partial(words_by, 40, 90, ("rows", "columns")),
     "models.ridge.predict": partial(words_by, 40, 90, ("columns", "rows")),
     "terms.laplacian.multiply": some_rows,
-    "terms.laplacian.multiply_columns": some_columns,
-    "terms.laplacian.multiply_lanes": eight_columns,
     "terms.laplacian.add_squares": a_vector,
     "likewise_papers.terms.baselines.em_step": aspects,
 }

@@ -7,7 +7,8 @@ from hypothesis import strategies as st
 
 from likewise.errors import UsageError
 from likewise.terms.kernel import distances, make_kernel
-from likewise.terms.solving import ChebyshevKernel, SolvedKernel
+from likewise.terms.laplacian import Laplacian
+from likewise.terms.solving import ChebyshevKernel, SolvedKernel, _worth_reading
 from likewise.terms.spectrum import SpectralKernel
 from likewise.terms.transforms import Diffusion, Resistance, Walk
 from likewise_papers.terms.kernel_learning import Learnt
@@ -102,8 +103,58 @@ def test_parts_add_up(graph, setting):
         laplacian = kernel.laplacian
         parts = laplacian.apply(eye) @ kernel.through(eye)
         added = float(kernel.transform(np.array([laplacian.centre]))[0]) * eye + parts
-        found = whole(kernel)
+        found = kernel.at(np.arange(len(graph)), eye)
         np.testing.assert_allclose(added, found, atol=1e-9 * np.abs(found).max())
+
+
+@pytest.mark.parametrize("setting", [SETTINGS[0], SETTINGS[1], SETTINGS[6]], ids=str)
+@pytest.mark.parametrize("size", [1, 3])
+def test_the_last_step_of_a_set_reads_few_rows_and_keeps_to_the_tolerance(
+    setting, size, monkeypatch
+):
+    graph = zipf_graph(3000)
+    transform, kind, damping = setting
+    exact = make_kernel(graph, transform, laplacian=kind, damping=damping, route="spectrum")
+    kernel = make_kernel(
+        graph, transform, laplacian=kind, damping=damping, route="deflated", tol=1e-3
+    )
+    largest = exact.transform(exact.spectrum.values).max()
+    read = []
+    spread = Laplacian.spread
+
+    def watched(self, x):
+        read.append(graph.sizes[x.any(axis=1)].sum() / len(graph.columns))
+        return spread(self, x)
+
+    random = np.random.default_rng(0)
+    for _ in range(10):
+        sets = np.zeros((3000, 1))
+        sets[random.integers(0, 3000, size)] = 1 / size
+        monkeypatch.setattr(Laplacian, "spread", watched)
+        found = kernel.columns(sets)
+        monkeypatch.undo()
+        off = np.linalg.norm(found - exact.columns(sets))
+        assert off <= kernel.tol * largest * np.linalg.norm(sets)
+        nodes = np.array([0, 7, 2999])
+        entries = kernel.at(nodes, sets)
+        assert np.abs(entries - found[nodes]).max() <= kernel.tol * largest
+    assert np.mean(read) < 0.5
+
+
+def test_rows_are_left_out_as_long_as_little_is_lost():
+    random = np.random.default_rng(0)
+    x = random.standard_normal((500, 2)) ** 9
+    sizes = random.integers(0, 90, 500)
+    lengths = np.linalg.norm(x, axis=0)
+    before = np.arange(500)
+    for share in (0.0, 1e-6, 0.01, 0.1, 0.5, 1.0):
+        rows = _worth_reading(x, share * lengths, sizes)
+        left = np.setdiff1d(np.arange(500), rows)
+        assert (np.linalg.norm(x[left], axis=0) <= share * lengths * (1 + 1e-12)).all()
+        assert np.isin(rows, before).all()
+        before = rows
+    assert 0 < len(rows) < 50
+    assert _worth_reading(np.zeros((4, 2)), np.zeros(2), np.ones(4, np.int64)).size == 0
 
 
 @pytest.mark.parametrize("setting", SETTINGS, ids=str)

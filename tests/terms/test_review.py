@@ -62,6 +62,10 @@ class Counting:
         self.widths.append(sets.shape[1])
         return self.kernel.columns(sets)
 
+    def at(self, nodes, sets):
+        self.widths.append(sets.shape[1])
+        return self.kernel.at(nodes, sets)
+
 
 # Sets
 

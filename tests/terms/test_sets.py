@@ -34,6 +34,9 @@ class Dense:
         self.asked += 1
         return self.matrix @ sets
 
+    def at(self, nodes, sets):
+        return self.columns(sets)[nodes]
+
     def block(self, nodes):
         return self.matrix[np.ix_(nodes, nodes)]
 

@@ -48,6 +48,11 @@ class Graph:
         return len(self.columns) // 2
 
     @cached_property
+    def sizes(self) -> Ints:
+        """How many neighbours each node has."""
+        return np.diff(self.bounds)
+
+    @cached_property
     def degrees(self) -> Doubles:
         """The sum of the weights at each node."""
         return row_sums(self.bounds, self.weights)

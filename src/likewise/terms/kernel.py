@@ -44,6 +44,14 @@ class Kernel(Protocol):
         """Give h(M) @ sets, the other factor of K = g(c) I + M h(M)."""
         ...
 
+    def last_step(self, reached: Doubles, sets: Doubles) -> Doubles:
+        """Give K @ sets from h(M) @ sets."""
+        ...
+
+    def at(self, nodes: Ints, sets: Doubles) -> Doubles:
+        """Give these rows of K @ sets, as sums over the last step."""
+        ...
+
     def block(self, nodes: Ints) -> Doubles:
         """Give K[nodes][:, nodes], exactly symmetric."""
         ...

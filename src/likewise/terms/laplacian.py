@@ -108,6 +108,25 @@ class Laplacian:
             out += left * x if x.ndim == 1 else left[:, None] * x
         return out
 
+    def apply_at(self, nodes: Ints, x: Doubles) -> Doubles:
+        """Give these rows of M @ x, for columns, with the bits of the product of all rows."""
+        out = np.empty((len(nodes), x.shape[1]))
+        image = np.empty(len(self))
+        for j in range(x.shape[1]):
+            scaled = x[:, j] * self.scale
+            for node in nodes.tolist():
+                multiply(*self._arrays, scaled, image, node, node + 1)
+            out[:, j] = image[nodes]
+        out *= self.scale[nodes, None]
+        if self.kind == "combinatorial":
+            out += (self.centre - self.own[nodes])[:, None] * x[nodes]
+        return out
+
+    def are_few(self, rows: Ints) -> bool:
+        """Tell whether to read these rows alone is less work than to read the whole graph."""
+        size = int(self.graph.sizes[rows].sum())
+        return _SCATTER_COST * size < len(self.graph.columns)
+
     def spread(self, x: Doubles) -> Doubles:
         """Give the part of M @ x off the diagonal: S @ x, or W @ x.
 
@@ -115,12 +134,13 @@ class Laplacian:
         """
         columns = x.reshape(len(x), -1)
         scaled = np.multiply(columns, self.scale[:, None], order="C")
-        bounds = self.graph.bounds
-        rows = np.flatnonzero(scaled.any(axis=1))
-        size = int((bounds[rows + 1] - bounds[rows]).sum())
-        if _SCATTER_COST * size < len(self.graph.columns):
+        if self.are_few(np.flatnonzero(scaled.any(axis=1))):
             out = np.zeros_like(scaled)
-            scatter(*self._arrays, rows, scaled, out)
+            for j in range(scaled.shape[1]):
+                rows = np.flatnonzero(scaled[:, j])
+                image = np.zeros(len(self))
+                scatter(*self._arrays, rows, scaled[rows, j], image)
+                out[:, j] = image
         else:
             out = np.empty_like(scaled)
             self._product(scaled, out)
@@ -146,7 +166,7 @@ class Laplacian:
         return self.graph.bounds, self.graph.columns, self.graph.weights
 
     def _product(self, x: Doubles, out: Doubles) -> None:
-        """Give W @ x: eight columns at a time, which stay in the cache, then the others."""
+        """Give W @ x: eight columns at a time, which share a cache line, then the others."""
         width = x.shape[1]
         whole = width - width % _LANES
         for first in range(0, whole, _LANES):
@@ -154,12 +174,10 @@ class Laplacian:
             image = np.empty_like(some)
             self._in_parts(multiply_lanes, some.ravel(), image)
             out[:, first : first + _LANES] = image
-        if width - whole == 1:
+        for column in range(whole, width):
             image = np.empty(len(x))
-            self._in_parts(multiply, np.ascontiguousarray(x[:, whole]), image)
-            out[:, whole] = image
-        elif width > whole:
-            self._in_parts(multiply_columns, np.ascontiguousarray(x[:, whole:]), out[:, whole:])
+            self._in_parts(multiply, np.ascontiguousarray(x[:, column]), image)
+            out[:, column] = image
 
     def _in_parts(self, kernel: Callable[..., None], x: Doubles, out: Doubles) -> None:
         """Run a kernel over all rows, in as many threads as the work is worth."""
@@ -200,28 +218,7 @@ def multiply(
         out[i] = total
 
 
-@fast_kernel
-def multiply_columns(
-    bounds: Ints,
-    columns: Ids,
-    weights: Floats,
-    x: NDArray[np.float64],
-    out: NDArray[np.float64],
-    low: Int,
-    high: Int,
-) -> None:
-    """Multiply columns by some rows. Equals `out[low:high] = W[low:high] @ x`."""
-    width = x.shape[1]
-    for i in range(low, high):
-        for k in range(width):
-            out[i, k] = 0.0
-        for j in range(bounds[i], bounds[i + 1]):
-            weight, other = np.float64(weights[j]), _U(columns[j])
-            for k in range(width):
-                out[i, k] += weight * x[other, k]
-
-
-@fast_kernel
+@kernel
 def multiply_lanes(
     bounds: Ints,
     columns: Ids,
@@ -233,7 +230,9 @@ def multiply_lanes(
 ) -> None:
     """Multiply eight columns, whose rows follow each other in x, by some rows.
 
-    A row of eight is a cache line. Equals `out[low:high] = W[low:high] @ x.reshape(-1, 8)`.
+    A row of eight is a cache line. Sums are in order: else the compiler gathers the numbers of one
+    column from several rows, which is far slower on some processors.
+    Equals `out[low:high] = W[low:high] @ x.reshape(-1, 8)`.
     """
     one, two, three, four, five, six, seven = _U(1), _U(2), _U(3), _U(4), _U(5), _U(6), _U(7)
     for i in range(low, high):
@@ -255,24 +254,18 @@ def multiply_lanes(
 
 @kernel
 def scatter(
-    bounds: Ints,
-    columns: Ids,
-    weights: Floats,
-    rows: Ints,
-    x: NDArray[np.float64],
-    out: NDArray[np.float64],
+    bounds: Ints, columns: Ids, weights: Floats, rows: Ints, values: Doubles, out: Doubles
 ) -> None:
     """Add what a few nodes pass on, by the symmetry of W.
 
-    Equals `out += W @ x` where x is zero but for these rows.
+    Equals `out += W[:, rows] @ values`.
     """
-    width = x.shape[1]
     for r in range(len(rows)):
-        row = rows[r]
-        for j in range(bounds[row], bounds[row + 1]):
-            weight, other = np.float64(weights[j]), _U(columns[j])
-            for k in range(width):
-                out[other, k] += weight * x[row, k]
+        row, value = rows[r], values[r]
+        to = columns[bounds[row] : bounds[row + 1]]
+        by = weights[bounds[row] : bounds[row + 1]]
+        for j in range(len(to)):
+            out[_U(to[j])] += np.float64(by[j]) * value
 
 
 @fast_kernel

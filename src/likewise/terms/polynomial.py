@@ -9,7 +9,6 @@ import numpy as np
 
 from likewise.compiled import Doubles
 from likewise.errors import UsageError
-from likewise.terms.laplacian import Laplacian
 
 _LARGEST_DEGREE = 4096
 _FEWEST, _MOST = 1 << 10, 1 << 14
@@ -51,15 +50,28 @@ class Polynomial(NamedTuple):
             terms = np.cosh(np.arange(len(self.coefficients)) * np.arccosh(at))
             return float((np.abs(self.coefficients) * terms).sum())
 
+    def influence(self, degree: int) -> float:
+        """Give at most how much an error in the product with M for a degree is in the result."""
+        half = (self.high - self.low) / 2
+        # Later terms have it as often as the recurrence takes it over.
+        later = np.abs(self.coefficients[degree:])
+        return float((later * np.arange(1, len(later) + 1)).sum()) * (1 + (degree > 1)) / half
+
     def apply(
-        self, laplacian: Laplacian, x: Doubles, clean: Callable[[Doubles], Doubles] | None = None
+        self,
+        product: Callable[[Doubles, int], Doubles],
+        x: Doubles,
+        clean: Callable[[Doubles], Doubles] | None = None,
     ) -> Doubles:
-        """Give p(M) @ x, by the recurrence of Chebyshev polynomials; each is cleaned if need be."""
+        """Give p(M) @ x, by the recurrence of Chebyshev polynomials; each is cleaned if need be.
+
+        `product` gives M @ x, as well as the degree that it is for needs it (see `influence`).
+        """
         middle, half = (self.low + self.high) / 2, (self.high - self.low) / 2
         out: Doubles = self.coefficients[0] * x
         before, now = x, x
         for degree in range(1, len(self.coefficients)):
-            image = laplacian.apply(now)
+            image = product(now, degree)
             image -= middle * now
             image *= (1.0 if degree == 1 else 2.0) / half
             if degree > 1:

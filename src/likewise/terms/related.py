@@ -198,21 +198,28 @@ class TermGraph:
             raise UsageError(f"k must be 0 or more, not {k}")
         members = self.mentioned(text).members
         placed = self._placed(self.metric.leaning(members))
-        reached = self.kernel.through(placed[:, None])[:, 0]
+        reached = self.kernel.through(placed[:, None])
         if PLACEMENTS[self.nearness.sets].spectral:
             similarities = self.metric.similarities(members)
         else:
             # One step more is all that is left to do: K = g(c) I + M h(M).
-            similarities = self.laplacian.apply(reached) + self._at_centre * placed
+            similarities = self.kernel.last_step(reached, placed[:, None])[:, 0]
         distances = None
         if self.nearness.by_distance:
             distances = self.metric.distances(members)
             if self.nearness.sets == "mean":
                 self._sharpen(members, similarities, distances, k)
-        found = self._best(members, k, similarities if distances is None else -distances)
+        found = self._best(members, 2 * k, similarities if distances is None else -distances)
+        if not PLACEMENTS[self.nearness.sets].spectral:
+            # Whole columns are nearly so; what is given is the sum of its parts.
+            exact = self.laplacian.apply_at(found, reached)[:, 0]
+            similarities[found] = exact + self._at_centre * placed[found]
+        if distances is None:
+            found = found[_best(similarities[found], found, k)]
+        found = found[:k]
         reasons = [_Reason([], [])] * len(found)
         if parts:
-            reasons = self._reasons(members, found, reached, parts)
+            reasons = self._reasons(members, found, reached[:, 0], parts)
         forms = self._surface_forms(
             [*found.tolist(), *(node for reason in reasons for node in reason.nodes)], text
         )
@@ -327,12 +334,7 @@ class TermGraph:
         reachable = np.isin(parts, parts[members.nodes])
         reachable[members.nodes] = False
         candidates = np.flatnonzero(reachable)
-        values = ranked[candidates]
-        # Equal but for the order of a sum: then the first by number comes first.
-        scale = float(np.abs(values).max(initial=0.0)) or 1.0
-        keys = np.rint(values * (_STEPS / scale))
-        found: Ints = candidates[np.lexsort((candidates, -keys))[:k]]
-        return found
+        return candidates[_best(ranked[candidates], candidates, k)]
 
     @cached_property
     def _at_centre(self) -> float:
@@ -395,6 +397,15 @@ class TermGraph:
             return f"come from {settings.names}"
         rule = settings.filters
         return f"stand in {rule.min_df} documents or more and at most {rule.max_df:.0%} of them"
+
+
+def _best(values: Doubles, nodes: Ints, k: int) -> Ints:
+    """Give the places of the k largest; of equals but for the order of a sum, first nodes first."""
+    scale = float(np.abs(values).max(initial=0.0)) or 1.0
+    keys = np.rint(values * (_STEPS / scale))
+    least = np.partition(keys, -k)[-k] if 0 < k < len(keys) else -np.inf
+    some = np.flatnonzero(keys >= least)
+    return some[np.lexsort((nodes[some], -keys[some]))][:k]
 
 
 def _strongest(nodes: Ints | Ids, values: Doubles, parts: int) -> list[tuple[int, float]]:

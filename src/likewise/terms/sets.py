@@ -205,7 +205,7 @@ class Mean(AsGiven):
 
     def similarity(self, a: TermSet, b: TermSet) -> float:
         """Give K_ab."""
-        reached = self.similarities_of([a])[b.nodes, 0]
+        reached = self.kernel.at(b.nodes, placed([a], len(self.kernel)))[:, 0]
         return float((b.weights * reached).sum())
 
     def distance(self, a: TermSet, b: TermSet) -> float:
@@ -215,14 +215,14 @@ class Mean(AsGiven):
         nodes, (left, right) = joined(a, b)
         apart = np.zeros((len(self.kernel), 1))
         apart[nodes, 0] = left - right
-        return float((apart * self.kernel.columns(apart))[nodes].sum())
+        return float((apart[nodes] * self.kernel.at(nodes, apart)).sum())
 
     def gram(self, a: TermSet, b: TermSet) -> tuple[float, float, float]:
         """Give K_aa, K_bb and K_ab."""
         # All of the same columns, so that a set and itself are 1 whatever their error.
-        found = self.similarities_of([a, b])
-        here = (a.weights[:, None] * found[a.nodes]).sum(axis=0)
-        there = (b.weights[:, None] * found[b.nodes]).sum(axis=0)
+        found = self.kernel.at(np.concatenate([a.nodes, b.nodes]), placed([a, b], len(self.kernel)))
+        here = (a.weights[:, None] * found[: len(a.nodes)]).sum(axis=0)
+        there = (b.weights[:, None] * found[len(a.nodes) :]).sum(axis=0)
         return float(here[0]), float(there[1]), float(here[1] + there[0]) / 2
 
 

@@ -12,12 +12,12 @@ from collections.abc import Iterator
 from functools import cached_property
 
 import numpy as np
-from numpy.typing import NDArray
 
-from likewise.compiled import Doubles, Ints, kernel, one_blas_thread
+from likewise.compiled import Doubles, Ints, one_blas_thread
 from likewise.errors import LikewiseError, UsageError
 from likewise.terms.eigenvectors import Leading, leading
 from likewise.terms.laplacian import Laplacian
+from likewise.terms.null_space import Null
 from likewise.terms.polynomial import approximate
 from likewise.terms.sketch import PROBES, Sketch, sketch_by_polynomial, sketch_by_solving
 from likewise.terms.transforms import Transform
@@ -40,6 +40,10 @@ class ColumnKernel(ABC):
     def columns(self, sets: Doubles) -> Doubles:
         """Give K @ sets."""
 
+    @abstractmethod
+    def at(self, nodes: Ints, sets: Doubles) -> Doubles:
+        """Give these rows of K @ sets."""
+
     @property
     @abstractmethod
     def sketch(self) -> Sketch:
@@ -48,8 +52,8 @@ class ColumnKernel(ABC):
     def block(self, nodes: Ints) -> Doubles:
         """Give the entries of K between nodes."""
         found = np.empty((len(nodes), len(nodes)))
-        for first, part in self._some_columns(nodes):
-            found[:, first : first + part.shape[1]] = part[nodes]
+        for first, sets in self._some_sets(nodes):
+            found[:, first : first + sets.shape[1]] = self.at(nodes, sets)
         return (found + found.T) / 2
 
     def diagonal(self) -> Doubles:
@@ -63,17 +67,17 @@ class ColumnKernel(ABC):
     def diagonal_of(self, nodes: Ints) -> Doubles:
         """Give K_ii of some nodes, to the kernel's tolerance."""
         found = np.empty(len(nodes))
-        for first, part in self._some_columns(nodes):
-            some = nodes[first : first + part.shape[1]]
-            found[first : first + len(some)] = part[some, np.arange(len(some))]
+        for first, sets in self._some_sets(nodes):
+            some = nodes[first : first + sets.shape[1]]
+            found[first : first + len(some)] = np.diag(self.at(some, sets))
         return found
 
-    def _some_columns(self, nodes: Ints) -> Iterator[tuple[int, Doubles]]:
+    def _some_sets(self, nodes: Ints) -> Iterator[tuple[int, Doubles]]:
         for first in range(0, len(nodes), _BLOCK):
             some = nodes[first : first + _BLOCK]
             sets = np.zeros((len(self), len(some)))
             sets[some, np.arange(len(some))] = 1.0
-            yield first, self.columns(sets)
+            yield first, sets
 
 
 class ChebyshevKernel(ColumnKernel):
@@ -82,7 +86,9 @@ class ChebyshevKernel(ColumnKernel):
     K x = g(c) x + M (Σ_k (h(μ_k) - p(μ_k)) u_k u_kᵀ x + p(M) x): the more of the leading u_k are
     known, the narrower is the rest and the shorter the polynomial (`count`; 0 is plain Chebyshev).
     The vectors that L takes to zero are always known. `tol` is the error relative to the largest
-    g(λ), those aside; entries are the sums of their parts exactly, whatever the error.
+    g(λ), those aside: what the polynomial leaves of it is left to products, which few rows of the
+    graph are then enough for. Single entries (`at`) are the sums of their parts exactly, whatever
+    the error.
     """
 
     def __init__(
@@ -117,6 +123,10 @@ class ChebyshevKernel(ColumnKernel):
         known = [*values, centre] if self.null.is_there else list(values)
         grown = max((self.polynomial.growth(step) for step in known), default=0.0)
         self.is_guarded = grown * max(map(abs, known), default=0.0) > _LARGEST_GROWTH * largest
+        # The polynomial takes its error, and once more what it is off at 0. What is left is shared
+        # by all products but the first, which is cheap.
+        left = max(tol * largest - 2 * whole.error, 0.0)
+        self._error = left / max(self.degree - 1, 1)
         self._factors = self._left(values)
         self._null_factor = float(self._left(np.array([centre]))[0])
 
@@ -131,18 +141,62 @@ class ChebyshevKernel(ColumnKernel):
 
     def columns(self, sets: Doubles) -> Doubles:
         """Give K @ sets."""
-        out = self.laplacian.apply(self.through(sets))
-        out += self.at_centre * sets
-        if not self.constant:
-            out -= self.at_centre * self.null.within(sets)
+        return self.last_step(self.through(sets), sets)
+
+    def at(self, nodes: Ints, sets: Doubles) -> Doubles:
+        """Give these rows of K @ sets."""
+        out = self.laplacian.apply_at(nodes, self.through(sets))
+        out += self.at_centre * (sets if self.constant else self.null.without(sets))[nodes]
+        return out
+
+    def last_step(self, reached: Doubles, sets: Doubles) -> Doubles:
+        """Give K @ sets from h(M) @ sets."""
+        out = self._product(reached, sets, self._error)
+        out += self.at_centre * (sets if self.constant else self.null.without(sets))
+        return out
+
+    def _product(self, x: Doubles, sets: Doubles, error: float) -> Doubles:
+        """Give M @ x, off by no more than `error` times the lengths of sets.
+
+        With U the known eigenvectors, M = U Λ Uᵀ + R, and no eigenvalue of R is beyond the ends of
+        the rest. M x is M k + U Λ Uᵀ (x - k) but for R (x - k). So k is what of x is not known, at
+        the nodes where that is large for the length of their rows.
+        """
+        laplacian = self.laplacian
+        # A set's own nodes stand out: without them more of the others is known.
+        others = np.where(sets.any(axis=1, keepdims=True), 0.0, x)
+        far = x - self.null.within(others)
+        self._add_known(far, others, np.full(len(self.leading.values), -1.0))
+        most = max(map(abs, self.leading.rest))
+        may_lose = np.sqrt(_products(sets, sets)) * (error / most if most > 0 else np.inf)
+        rows = _worth_reading(far, may_lose, laplacian.graph.sizes)
+        if not laplacian.are_few(rows):
+            return laplacian.apply(x)
+        kept = np.zeros_like(x)
+        kept[rows] = far[rows]
+        out = laplacian.apply(kept)
+        left = x - kept
+        self._add_known(out, left, self.leading.values)
+        if self.null.is_there:
+            out += laplacian.centre * self.null.within(left)
         return out
 
     def through(self, sets: Doubles) -> Doubles:
         """Give h(M) @ sets."""
+        polynomial, most = self.polynomial, max(map(abs, self.leading.rest))
+
+        def product(x: Doubles, degree: int) -> Doubles:
+            if degree == 1:
+                return self.laplacian.apply(x)
+            grown = most * polynomial.influence(degree)
+            return self._product(x, sets, self._error / grown if grown > 0 else np.inf)
+
         if self.is_guarded:
-            out = self.polynomial.apply(self.laplacian, self.unknown(sets), self.unknown)
+            out = polynomial.apply(
+                lambda x, _: self.laplacian.apply(x), self.unknown(sets), self.unknown
+            )
         else:
-            out = self.polynomial.apply(self.laplacian, sets)
+            out = polynomial.apply(product, sets)
         self._add_known(out, sets, self._factors)
         if self.null.is_there:
             factor = self._null_factor
@@ -161,11 +215,19 @@ class ChebyshevKernel(ColumnKernel):
     def _add_known(self, out: Doubles, x: Doubles, factors: Doubles) -> None:
         """Add Σ_k f_k u_k u_kᵀ x, in place."""
         if len(factors):
-            rows = np.flatnonzero(x.any(axis=1))
-            vectors = self.leading.vectors
+            inside = self._inside(x)
             with one_blas_thread():
-                inside = vectors[rows].T @ x[rows]
-                out += vectors @ (factors[:, None] * inside)
+                out += self.leading.vectors @ (factors[:, None] * inside)
+
+    def _inside(self, x: Doubles) -> Doubles:
+        """Give Uᵀ x."""
+        rows = np.flatnonzero(x.any(axis=1))
+        vectors = self.leading.vectors
+        with one_blas_thread():
+            if 2 * len(rows) > len(x):
+                return vectors.T @ x
+            inside: Doubles = vectors[rows].T @ x[rows]
+        return inside
 
     @cached_property
     def sketch(self) -> Sketch:
@@ -230,9 +292,17 @@ class SolvedKernel(ColumnKernel):
             out += self.null.within(sets) / self.shift
         return out
 
+    def at(self, nodes: Ints, sets: Doubles) -> Doubles:
+        """Give these rows of K @ sets."""
+        return self.columns(sets)[nodes]
+
     def through(self, sets: Doubles) -> Doubles:
         """Give h(M) @ sets, which is K @ sets / (c + ε)."""
         return self.columns(sets) / (self.laplacian.centre + self.shift)
+
+    def last_step(self, reached: Doubles, sets: Doubles) -> Doubles:
+        """Give K @ sets from h(M) @ sets."""
+        return self.laplacian.apply(reached) + sets / (self.laplacian.centre + self.shift)
 
     @cached_property
     def sketch(self) -> Sketch:
@@ -283,43 +353,19 @@ class SolvedKernel(ColumnKernel):
         )
 
 
-class Null:
-    """The vectors that L takes to zero, one for each component of edges, if they are known."""
+def _worth_reading(x: Doubles, may_lose: Doubles, sizes: Ints) -> Ints:
+    """Choose rows of columns such that the others are no longer than may be lost of each column.
 
-    def __init__(self, laplacian: Laplacian) -> None:
-        self.vector = laplacian.kernels_of_components
-        self.is_there = bool(self.vector.any())
-        self.labels = laplacian.graph.components if self.is_there else np.empty(0, np.int64)
-        self.n_parts = int(self.labels.max(initial=-1)) + 1
-
-    def within(self, x: Doubles) -> Doubles:
-        """Give the part of columns within these vectors."""
-        out = np.zeros_like(x)
-        if self.is_there:
-            sums = np.zeros((self.n_parts, x.shape[1]))
-            project(self.labels, self.vector, np.ascontiguousarray(x), sums, out)
-        return out
-
-    def without(self, x: Doubles) -> Doubles:
-        """Give the part of columns at right angles to these vectors."""
-        return x - self.within(x) if self.is_there else np.array(x, np.float64)
-
-
-@kernel
-def project(
-    labels: Ints, vector: Doubles, x: NDArray[np.float64], sums: NDArray[np.float64], out: Doubles
-) -> None:
-    """Project columns on a vector cut into parts by labels; `sums` are zeros, a row for each.
-
-    Equals, for each label, `out[at] = np.outer(vector[at], vector[at]) @ x[at]`.
+    Those with the smallest squares for the lengths of their rows of the graph are left out first,
+    to a 32nd of a power of two.
     """
-    width = x.shape[1]
-    for i in range(len(labels)):
-        for k in range(width):
-            sums[labels[i], k] += vector[i] * x[i, k]
-    for i in range(len(labels)):
-        for k in range(width):
-            out[i, k] = vector[i] * sums[labels[i], k]
+    with np.errstate(divide="ignore", over="ignore"):
+        parts = np.divide(x, may_lose, out=np.zeros_like(x), where=x != 0)
+        lost = np.square(parts, out=parts).max(axis=1, initial=0.0)
+    # The first bits of a positive number ascend with it.
+    steps = (lost / np.maximum(sizes, 1)).view(np.int64) >> 47
+    first = np.searchsorted(np.cumsum(np.bincount(steps, lost)), 1.0, side="right")
+    return np.flatnonzero(steps >= max(int(first), 1))
 
 
 def _products(a: Doubles, b: Doubles) -> Doubles:

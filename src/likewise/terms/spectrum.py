@@ -101,6 +101,15 @@ class SpectralKernel:
         """Give K @ sets."""
         return self._columns(self._factors, sets)
 
+    def at(self, nodes: Ints, sets: Doubles) -> Doubles:
+        """Give these rows of K @ sets."""
+        return self.columns(sets)[nodes]
+
+    def last_step(self, reached: Doubles, sets: Doubles) -> Doubles:
+        """Give K @ sets from h(M) @ sets."""
+        at_centre = self.transform(np.array([self.laplacian.centre]))
+        return self.laplacian.apply(reached) + at_centre * sets
+
     def through(self, sets: Doubles) -> Doubles:
         """Give h(M) @ sets."""
         centre = self.laplacian.centre
