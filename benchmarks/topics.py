@@ -1,13 +1,14 @@
 """How fast are topics fitted and inferred, and how good are they?
 
-    python benchmarks/topics.py [--only fit,threads,infer,growth,coherence,large] [--quick]
+    python benchmarks/topics.py [--only fit,threads,infer,growth,counts,coherence,large] [--quick]
 
 Peers are tomotopy, gensim and scikit-learn. All are fitted on the same bags of words in one run, on
 one core (but for the rows on threads); times are CPU time. Perplexity is that of held-out
 documents, half of each seen and half predicted, with every fitter's topics put through the same
-inference. A ratio is theirs over ours: above 1 we are ahead. Corpora: 20 Newsgroups and Wikipedia
-for Schools where a folder of LIKEWISE_DATA has them, else the docstrings; drawn documents where
-the size is the question.
+inference. A ratio is theirs over ours: above 1 we are ahead. `counts` goes from 20 to 1,000 topics,
+ours and tomotopy taking turns, sweep by sweep. Corpora: 20 Newsgroups, Wikipedia for Schools and
+abstracts of arXiv where a folder of LIKEWISE_DATA has them, else the docstrings; drawn documents
+where the size is the question.
 """
 
 from __future__ import annotations
@@ -268,6 +269,39 @@ def growth_rows(vocabulary, bags, *, quick):
         print(f"  {part.n_docs:7,} documents: ddm {seconds / 2:.2f}", flush=True)
 
 
+def count_rows(name, vocabulary, bags, *, quick):
+    """Processor time of a sweep from few topics to many, in turns with tomotopy."""
+    n_test = min(bags.n_docs // 10, 1000)
+    order = np.random.default_rng(0).permutation(bags.n_docs)
+    train, test = bags.take(np.sort(order[n_test:])), bags.take(np.sort(order[:n_test]))
+    halves = split(test, seed=1)
+    sweeps, turns = (12, 2) if quick else (40, 5)
+    print(
+        f"\nfew topics and many: {name}, {train.n_docs:,} documents, {train.n_tokens:,} tokens, "
+        f"{len(vocabulary):,} words; one worker each, alpha {ALPHA}, beta {BETA}, none learnt; the "
+        f"best of {turns} turns of 2 sweeps after {sweeps}; perplexity after {sweeps + 2 * turns}"
+    )
+    print(f"{'topics':>8}{'':4}{'ns a token: lda, ddm, tomotopy':34}{'ratios':>12}  perplexity")
+    for n_topics in (20, 50) if quick else (20, 50, 100, 250, 500, 1000):
+        settings = {"topics": n_topics, "alpha": ALPHA, "beta": BETA, "learn": 0, "samples": 1}
+        ours = [Sampler(vocabulary, train, kind(**settings), threads=1) for kind in (LDA, DDM)]
+        peer = tomotopy_model(train, n_topics)
+        runs = [*(one.run for one in ours), lambda n, peer=peer: peer.train(n, workers=1)]
+        for run in runs:
+            run(sweeps)
+        spent = np.array([[timed(lambda r=run: r(2))[1] for run in runs] for _ in range(turns)])
+        best = spent.min(axis=0) / 2 / train.n_tokens * 1e9
+        models = [one.model(latest=True) for one in ours]
+        models.append(with_topics(models[0], tomotopy_topics(peer, len(vocabulary), n_topics)))
+        values = [perplexity(model, *halves) for model in models]
+        print(
+            f"{n_topics:8}    {best[0]:8.1f}{best[1]:8.1f}{best[2]:8.1f}{'':10}"
+            f"{best[2] / best[0]:6.2f}{best[2] / best[1]:6.2f}  "
+            + ", ".join(f"{value:,.1f}" for value in values),
+            flush=True,
+        )
+
+
 def coherence_rows(folder, name, n_topics, sweeps):
     collection = corpus(name, folder)
     vocabulary, bags = gather(collection.snapshot, Sample())
@@ -315,7 +349,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
-    parser.add_argument("--only", default="fit,infer,threads,growth,coherence,large")
+    parser.add_argument("--only", default="fit,infer,threads,growth,counts,coherence,large")
     parser.add_argument("--quick", action="store_true", help="small sizes, to see that it runs")
     options = parser.parse_args()
     warnings.simplefilter("ignore")
@@ -337,6 +371,10 @@ def main() -> None:
                 thread_rows(vocabulary, bags, n_topics)
             if "growth" in wanted:
                 growth_rows(vocabulary, bags, quick=options.quick)
+        if "counts" in wanted:
+            for name, n_docs in (("20newsgroups", 0), ("arxiv", 20_000)):
+                few = Sample(docs=1000 if options.quick else n_docs)
+                count_rows(name, *gather(corpus(name, folder).snapshot, few), quick=options.quick)
         if "coherence" in wanted:
             for name in ("20newsgroups", "wikipedia-schools")[: 1 if options.quick else 2]:
                 coherence_rows(folder, name, n_topics, 20 if options.quick else 100)
