@@ -10,6 +10,8 @@ from pathlib import Path
 import numpy as np
 
 from likewise.records import Document
+from likewise.sources import Columns, documents_of
+from likewise_papers.folders import find_collection
 
 APT_HELPER = "/usr/lib/apt/apt-helper"
 SYLLABLES = [a + b for a in "bdfgklmnprstvz" for b in "aeiou"]
@@ -40,6 +42,13 @@ def debian(cache: Path, limit: int) -> tuple[str, list[Document]]:
                 seen.setdefault(package, Document(package, title.strip(), plain))
     documents = list(seen.values())[:limit]
     return f"{len(documents):,} descriptions of Debian packages", documents
+
+
+def stored(name: str) -> Iterator[Document]:
+    """The documents of a file, or of a collection of papers' data by name."""
+    folder = find_collection(name)
+    place = folder / "corpus.jsonl.gz" if folder else Path(name)
+    return iter(documents_of([place], Columns(), None, None))
 
 
 def drawn(n_docs: int, *, seed: int = 0) -> Iterator[Document]:

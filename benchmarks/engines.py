@@ -2,18 +2,19 @@
 
 from __future__ import annotations
 
-import os
 import shutil
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from itertools import pairwise
 from pathlib import Path
 from typing import Any, Protocol
 
 import numpy as np
+import orjson
 
+from likewise import Collection
 from likewise.collection.build import Resources
 from likewise.collection.creating import create
-from likewise.collection.snapshot import Snapshot, open_snapshot
+from likewise.collection.snapshot import Snapshot
 from likewise.collection.writer import Writer
 from likewise.records import Document
 from likewise.retrieve.models import BM25
@@ -30,16 +31,20 @@ class Engine(Protocol):
     name: str
     keeps: str
 
-    def prepare(self, queries: Sequence[Sequence[str]]) -> Any:
+    def prepare(self, queries: Sequence[Sequence[str]]) -> list[Any]:
         """Give queries the form that the engine takes, outside of the time."""
         ...
 
-    def search(self, queries: Any, k: int) -> list[Answer]:
-        """Answer queries one after the other, on one thread."""
+    def search(self, query: Any, k: int) -> Answer:
+        """Answer a query, on one thread."""
+        ...
+
+    def answers(self, text: str, k: int) -> list[str]:
+        """Give the titles that answer a text as it is typed."""
         ...
 
 
-def build_ours(folder: Path, documents: Sequence[Document], *, threads: int = 1) -> None:
+def build_ours(folder: Path, documents: Iterable[Document], *, threads: int = 1) -> None:
     create(folder, Analysis(title_weight=1))  # as the others count
     with Writer(folder) as writer:
         writer.add(documents, resources=Resources(threads=threads))
@@ -50,14 +55,21 @@ class Ours:
     keeps = "postings, counts by document, sentences, text, ids (all mapped)"
 
     def __init__(self, folder: Path) -> None:
-        self.snapshot = open_snapshot(folder)
+        self.collection = Collection(folder)
+        self.snapshot = self.collection.snapshot
         self.retriever = Retriever(self.snapshot, BM25(K1, B))
 
     def prepare(self, queries: Sequence[Sequence[str]]) -> list[dict[str, float]]:
         return [dict.fromkeys(query, 1.0) for query in queries]
 
-    def search(self, queries: list[dict[str, float]], k: int) -> list[Answer]:
-        return [(found.docs, found.scores) for found in self.retriever.rank(queries, k=k)]
+    def search(self, query: dict[str, float], k: int) -> Answer:
+        [found] = self.retriever.rank([query], k=k)
+        return found.docs, found.scores
+
+    def answers(self, text: str, k: int) -> list[str]:
+        # What its words were analysed to is the only thing that is kept of words.
+        self.snapshot.analyzer._cache.clear()
+        return [answer.title for answer in self.collection.search(text, k=k, method="bm25")]
 
 
 def build_bm25s(folder: Path, documents: Sequence[Document]) -> None:
@@ -77,9 +89,12 @@ class Bm25s:
 
     def __init__(self, folder: Path) -> None:
         import bm25s
+        import Stemmer
 
         self.engine = bm25s.BM25.load(str(folder), load_corpus=False, mmap=False)
         self.engine.backend = "numba"
+        self.titles = orjson.loads((folder / "titles.json").read_bytes())
+        self.stemmer = Stemmer.Stemmer("porter")
 
     @staticmethod
     def index_terms(folder: Path, snapshot: Snapshot) -> None:
@@ -95,13 +110,27 @@ class Bm25s:
         vocab = {term: i for i, term in enumerate(vocabulary)}
         engine.index((ids, vocab), show_progress=False)
         engine.save(str(folder), show_progress=False)
+        (folder / "titles.json").write_bytes(orjson.dumps(_titles(snapshot)))
 
     def prepare(self, queries: Sequence[Sequence[str]]) -> list[list[str]]:
         return [list(query) for query in queries]
 
-    def search(self, queries: list[list[str]], k: int) -> list[Answer]:
-        found = self.engine.retrieve(queries, k=k, show_progress=False, n_threads=1)
-        return list(zip(found.documents, found.scores, strict=True))
+    def search(self, query: list[str], k: int) -> Answer:
+        found = self.engine.retrieve([query], k=k, show_progress=False, n_threads=1)
+        return found.documents[0], found.scores[0]
+
+    def answers(self, text: str, k: int) -> list[str]:
+        import bm25s
+
+        [tokens] = bm25s.tokenize(text, stemmer=self.stemmer, return_ids=False, show_progress=False)
+        return [self.titles[doc] for doc in self.search(tokens, k)[0].tolist()]
+
+
+def _titles(snapshot: Snapshot) -> list[str]:
+    """Give the title of each document."""
+    docs = np.arange(snapshot.n_slots)
+    pieces = np.array_split(docs, max(len(docs) // 10_000, 1))
+    return [card.title for piece in pieces for card in snapshot.cards(piece)]
 
 
 def _schema(analyzer: str, *, stored: bool) -> Any:
@@ -110,6 +139,7 @@ def _schema(analyzer: str, *, stored: bool) -> Any:
     schema = tantivy.SchemaBuilder()
     schema.add_text_field("text", stored=stored, tokenizer_name=analyzer, index_option="freq")
     schema.add_integer_field("doc", fast=True, stored=False)
+    schema.add_text_field("title", stored=True, tokenizer_name="raw", index_option="basic")
     if stored:
         schema.add_text_field("id", stored=True, tokenizer_name="raw", index_option="basic")
     return schema.build()
@@ -140,7 +170,9 @@ def build_tantivy(folder: Path, documents: Sequence[Document]) -> None:
     writer = index.writer(heap_size=512 << 20, num_threads=1)
     for i, document in enumerate(documents):
         text = f"{document.title}\n\n{document.text}"
-        writer.add_document(tantivy.Document(text=text, doc=i, id=document.id))
+        writer.add_document(
+            tantivy.Document(text=text, doc=i, id=document.id, title=document.title)
+        )
     writer.commit()
     writer.wait_merging_threads()
 
@@ -156,6 +188,7 @@ class Tantivy:
         self.index.register_tokenizer("terms", _analyzer("terms"))
         self.index.register_tokenizer("porter", _analyzer("porter"))
         self.searcher = self.index.searcher()
+        self.analyzer = _analyzer("porter")
 
     @staticmethod
     def index_terms(folder: Path, snapshot: Snapshot) -> None:
@@ -168,9 +201,10 @@ class Tantivy:
         vocabulary = np.array([*snapshot.terms(np.arange(snapshot.n_terms))], object)
         counted = snapshot.term_counts(np.arange(snapshot.n_slots))
         writer = index.writer(heap_size=2 << 30, num_threads=1)
+        titles = _titles(snapshot)
         for doc, (a, b) in enumerate(pairwise(counted.bounds)):
             terms = np.repeat(vocabulary[counted.terms[a:b]], counted.counts[a:b]).tolist()
-            writer.add_document(tantivy.Document(text=" ".join(terms), doc=doc))
+            writer.add_document(tantivy.Document(text=" ".join(terms), doc=doc, title=titles[doc]))
         writer.commit()
         writer.wait_merging_threads()
         index.reload()
@@ -190,12 +224,14 @@ class Tantivy:
             for query in queries
         ]
 
-    def search(self, queries: list[Any], k: int) -> list[Answer]:
-        out = []
-        for query in queries:
-            hits = self.searcher.search(query, k, count=False).hits
-            out.append(([hit[1].doc for hit in hits], [hit[0] for hit in hits]))
-        return out  # type: ignore[return-value]
+    def search(self, query: Any, k: int) -> Answer:
+        hits = self.searcher.search(query, k, count=False).hits
+        return [hit[1].doc for hit in hits], [hit[0] for hit in hits]  # type: ignore[return-value]
+
+    def answers(self, text: str, k: int) -> list[str]:
+        [query] = self.prepare([list(dict.fromkeys(self.analyzer.analyze(text)))])
+        hits = self.searcher.search(query, k, count=False).hits
+        return [self.searcher.doc(address)["title"][0] for _, address in hits]
 
 
 def size_on_disk(folder: Path) -> int:
@@ -205,7 +241,3 @@ def size_on_disk(folder: Path) -> int:
 def fresh(folder: Path) -> Path:
     shutil.rmtree(folder, ignore_errors=True)
     return folder
-
-
-def all_cores() -> int:
-    return os.cpu_count() or 1

@@ -9,7 +9,7 @@ from likewise.text import table as module
 from likewise.text.table import (
     Strings,
     StringTable,
-    _find,
+    find_all,
     _find_plainly,
     find,
     hash_bytes,
@@ -130,7 +130,7 @@ def test_probe_ends_on_damaged_slots(value):
 
 def compiled(keys, strings, slots, *, first=0, before=None):
     out = np.array(before or [-1] * keys.size, np.int64)
-    whole = _find(*keys, *strings, slots, first, out)
+    whole = find_all(*keys, *strings, slots, first, out)
     return whole, out.tolist()
 
 
@@ -181,8 +181,8 @@ def test_few_keys_are_looked_up_without_compiled_code(monkeypatch, n):
     asked = Strings.of(keys[:n])
     expected = table.find(asked).tolist()
     used = []
-    real = module._find
-    monkeypatch.setattr(module, "_find", lambda *arguments: used.append(1) or real(*arguments))
+    real = module.find_all
+    monkeypatch.setattr(module, "find_all", lambda *arguments: used.append(1) or real(*arguments))
     monkeypatch.setattr(module.sys, "modules", {})
     found = find(asked, table.strings, table._slots)
     assert found.tolist() == expected

@@ -210,13 +210,23 @@ class Segment:
         found = self._find("ids", keys)
         return np.where((found >= 0) & self.live[found], found, -1) if self.n_docs else found
 
-    def _find(self, table: str, keys: Strings, out: Ints | None = None, first: int = 0) -> Ints:
-        # Unchecked, so that looking up reads a few pages only: the look-up guards itself.
+    def table(self, name: str) -> tuple[Strings, Ids]:
+        """Give strings and the slots that they are looked up by.
+
+        Unchecked, so that looking up reads a few pages only: the look-up guards itself.
+        """
         pack = self.packs[0]
-        strings = Strings(pack.probed(table), pack.probed(f"{table}.offsets"))
+        strings = Strings(pack.probed(name), pack.probed(f"{name}.offsets"))
+        return strings, pack.probed(f"{name}.slots")
+
+    def damaged_table(self, name: str) -> DamagedError:
+        """Give what is raised where slots name strings that are not there."""
+        return DamagedError(f"{self.name}: {name}.slots was altered; {REMEDY}")
+
+    def _find(self, name: str, keys: Strings, out: Ints | None = None, first: int = 0) -> Ints:
         out = np.full(keys.size, -1, np.int64) if out is None else out
-        if not find_into(out, keys, strings, pack.probed(f"{table}.slots"), first=first):
-            raise DamagedError(f"{self.name}: {table}.slots was altered; {REMEDY}")
+        if not find_into(out, keys, *self.table(name), first=first):
+            raise self.damaged_table(name)
         return out
 
     def check(self) -> None:

@@ -151,6 +151,12 @@ class Words:
         """What the impacts of long postings cannot exceed."""
         return read_bounds(self._arrays)
 
+    @property
+    def impact_parameters(self) -> tuple[float, float, float]:
+        """What stored impacts are by: BM25's k1 and b, and the average length."""
+        noted = self._arrays.meta["impacts"]
+        return noted["k1"], noted["b"], noted["average_length"]
+
     @cached_property
     def n_deleted_tokens(self) -> int:
         """How many words the deleted documents have."""

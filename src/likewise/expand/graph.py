@@ -19,7 +19,7 @@ from likewise.expand.expansion import (
     check_share,
     join,
 )
-from likewise.retrieve.search import LARGEST_WEIGHT, LEAST_WEIGHT
+from likewise.retrieve.lookup import LARGEST_WEIGHT, LEAST_WEIGHT
 
 if TYPE_CHECKING:
     from likewise.terms.nearness import Nearness

@@ -22,8 +22,9 @@ from likewise.expand.feedback import NO_ANSWER
 from likewise.expand.perturb_kernels import gather, relevance_models, squared_distances
 from likewise.expand.pool import Pool, read_pool
 from likewise.records import EMPTY, Ranking
+from likewise.retrieve.lookup import LARGEST_WEIGHT, LEAST_WEIGHT
 from likewise.retrieve.models import bm25_idf
-from likewise.retrieve.search import LARGEST_WEIGHT, LEAST_WEIGHT, Retriever
+from likewise.retrieve.search import Retriever
 
 Strategy: TypeAlias = Callable[[int], ArrayLike]
 

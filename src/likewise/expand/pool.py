@@ -12,8 +12,8 @@ import numpy as np
 from likewise.collection.snapshot import Snapshot
 from likewise.compiled import Bools, Doubles, Ids, Int, Ints, kernel
 from likewise.errors import DamagedError
+from likewise.retrieve.lookup import LARGEST_WEIGHT, LEAST_WEIGHT
 from likewise.retrieve.models import bm25_idf
-from likewise.retrieve.search import LARGEST_WEIGHT, LEAST_WEIGHT
 
 # Values are equal that fall into the same of so many steps up to the largest: what the order of
 # a sum can change is far below that.

@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from itertools import count
 
 import numpy as np
 
@@ -15,17 +14,15 @@ from likewise.collection.snapshot import Snapshot
 from likewise.collection.words import MAIN
 from likewise.compiled import Bools, Floats, Ints
 from likewise.errors import UsageError
-from likewise.forking import Lock
 from likewise.records import Ranking
 from likewise.retrieve.best import NO_ANSWER, unpack
+from likewise.retrieve.bm25 import BM25Search
 from likewise.retrieve.kernels import Workspace, make_workspace, search_batch
-from likewise.retrieve.models import Model, QueryTerms, Statistics
+from likewise.retrieve.lookup import LARGEST_WEIGHT, LEAST_WEIGHT, Lookup, weigh_bm25
+from likewise.retrieve.models import BM25, Model, QueryTerms, Statistics
 
 _BATCH = 256
 _BATCH_ANSWERS = 1 << 20
-_CACHE_LIMIT = 200_000
-# Weights beyond these cannot be told from nothing, or infinity, in single precision.
-LEAST_WEIGHT, LARGEST_WEIGHT = 1e-30, 1e30
 
 
 class Retriever:
@@ -41,10 +38,11 @@ class Retriever:
         self.statistics = Statistics(collection, field)
         self._norms: dict[str, Floats] = {}
         self._bounds: dict[str, tuple[Bounds, Floats, Floats]] = {}
-        self._lock = Lock(reset=self._forget)
-        self._known: dict[str, int] = {}
-        self._table: Ints = np.empty((3, 0), np.int64)
         self._spaces: list[Workspace] = []
+        self._lookup = Lookup(self.statistics)
+        self._bm25 = (
+            BM25Search(model, self.statistics, self._lookup) if isinstance(model, BM25) else None
+        )
 
     def rank(
         self,
@@ -70,7 +68,13 @@ class Retriever:
         batches = [queries[i : i + size] for i in range(0, len(queries), size)]
 
         def rank_batch(batch: Sequence[Mapping[str, float]]) -> list[Ranking]:
-            return self._rank(batch, k, allowed, prune)
+            if self._bm25 is None or not prune or not self._bm25.tells:
+                return self._rank(batch, k, allowed, prune)
+            found = self._bm25.rank(batch, k=k, allowed=allowed)
+            return [
+                one if one is not None else self._rank([query], k, allowed, prune)[0]
+                for query, one in zip(batch, found, strict=True)
+            ]
 
         if threads == 1 or len(batches) < 2:
             return [ranking for batch in batches for ranking in rank_batch(batch)]
@@ -127,20 +131,25 @@ class Retriever:
         terms' numbers, weights and factors, and the share of the documents' own part.
         """
         ordered = [sorted(query) for query in queries]
-        places, frequencies = self._look_up([term for terms in ordered for term in terms])
+        found = self._lookup.find([term for terms in ordered for term in terms])
         given = np.array(
             [query[term] for query, terms in zip(queries, ordered, strict=True) for term in terms],
             np.float64,
         )
-        owners = np.repeat(np.arange(len(queries)), [len(terms) for terms in ordered])
-        terms, doc_freqs, term_freqs = frequencies[:, places]
+        sizes = [len(terms) for terms in ordered]
+        shares = np.zeros(len(queries), np.float32)
+        if self._bm25 is not None:
+            starts = np.cumsum([0, *sizes], dtype=np.int64)
+            weighed_by = weigh_bm25(found, starts, given, self.statistics.n_docs)
+            return *weighed_by, np.ones(len(weighed_by[1]), np.float32), shares
+        owners = np.repeat(np.arange(len(queries)), sizes)
+        terms, doc_freqs, term_freqs = found
         size = np.abs(given)
         keep = (terms >= 0) & (size >= LEAST_WEIGHT) & (size <= LARGEST_WEIGHT)
         if not keep.all():
             owners, given, terms = owners[keep], given[keep], terms[keep]
             doc_freqs, term_freqs = doc_freqs[keep], term_freqs[keep]
         bounds = np.searchsorted(owners, np.arange(len(queries) + 1)).astype(np.int64)
-        shares = np.zeros(len(queries), np.float32)
         if self.model.has_own_part:
             shares = np.bincount(owners, given, len(queries)).astype(np.float32)
         about = QueryTerms(owners, given, doc_freqs, term_freqs)
@@ -157,30 +166,9 @@ class Retriever:
         )
 
     def known(self, terms: Sequence[str]) -> tuple[Ints, Ints, Ints]:
-        """Give the numbers of terms (-1: not searched for) and their frequencies, as remembered."""
-        places, frequencies = self._look_up(terms)
-        numbers, doc_freqs, term_freqs = frequencies[:, places]
+        """Give the numbers of terms (-1: not searched for) and their frequencies."""
+        numbers, doc_freqs, term_freqs = self._lookup.find(terms)
         return numbers, doc_freqs, term_freqs
-
-    def _look_up(self, terms: Sequence[str]) -> tuple[list[int], Ints]:
-        """Give each term's column in a table: its number (-1: not searched for), frequencies."""
-        with self._lock:
-            new = list({term for term in terms if term not in self._known})
-            if new and len(self._known) > _CACHE_LIMIT:
-                self._forget()
-                new = list(set(terms))
-            if new:
-                numbers = self.collection.find_terms(new)
-                doc_freqs, term_freqs = self.statistics.frequencies(numbers)
-                numbers[~self.statistics.admitted(doc_freqs, term_freqs)] = -1
-                self._known.update(zip(new, count(len(self._known)), strict=False))
-                added = np.stack([numbers, doc_freqs, term_freqs])
-                self._table = np.concatenate([self._table, added], axis=1)
-            return [self._known[term] for term in terms], self._table
-
-    def _forget(self) -> None:
-        self._known.clear()
-        self._table = self._table[:, :0]
 
     def norms(self, docs: Ints) -> Floats:
         """Give the norms of documents."""
@@ -212,5 +200,7 @@ class Retriever:
                 of_entries = postings.entries[owners] >> BLOCK_AT & BLOCK_MASK
                 norms = blocks[of_entries.astype(np.int64)]
             known = np.full(len(postings.entries) - 1, -1, np.float32)
+            if self._bm25 is not None:
+                known = self._bm25.highest_impacts(words)
             self._bounds[name] = (pairs, norms, known)
         return self._bounds[name]

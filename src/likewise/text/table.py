@@ -141,13 +141,13 @@ def find_into(out: Ints, keys: Strings, strings: Strings, slots: Ids, *, first: 
     False where slots name strings that are not there: then some are not looked up.
     """
     if keys.size > _FEW or "numba" in sys.modules:
-        return bool(_find(*keys, *strings, slots, first, out))
+        return bool(find_all(*keys, *strings, slots, first, out))
     # Loading compiled code takes longer than looking up a few keys without it.
     return _find_plainly(keys, strings, slots, first, out)
 
 
 def _find_plainly(keys: Strings, strings: Strings, slots: Ids, first: int, out: Ints) -> bool:
-    """Look keys up. Equals `_find`, in plain Python."""
+    """Look keys up. Equals `find_all`, in plain Python."""
     for i, key in enumerate(keys.all()):
         if out[i] < 0:
             found = _find_one(key, strings, slots)
@@ -243,7 +243,7 @@ def _fill(arena: Bytes, offsets: Offsets, live: Bools, slots: Ids) -> None:
 
 
 @kernel
-def _find(
+def find_all(
     keys: Bytes,
     bounds: Offsets,
     arena: Bytes,
@@ -252,6 +252,7 @@ def _find(
     first: Int,
     out: Ints,
 ) -> bool:
+    """Look up the keys for which -1 was found so far; see `find_into`."""
     for i in range(len(bounds) - 1):
         if out[i] >= 0:
             continue
