@@ -7,8 +7,8 @@ Corpora are real text (Debian's descriptions; `arxiv`, looked for as `likewise r
 files of documents, such as the synthetic ones of recombined.py. All are given the same documents,
 and for the searches the same terms, those of our analysis; each uses one thread. Every query is
 asked once, one a call, in turns of 60 of each engine; we keep nothing of words that were asked for
-but how they are analysed, which is forgotten before each query. "Answers" are titles by a text as it
-is typed, which each engine analyses by itself. Times are processor time. A ratio is theirs over
+but how they are analysed, which is forgotten before each query. "Answers" are titles by a text as
+it is typed, which each engine analyses by itself. Times are processor time. A ratio is theirs over
 ours: above 1 we are ahead, and "behind" says where not.
 
 Parts: `search`, `threads`, `memory` (resident after 200 queries, each engine in a process of its

@@ -9,9 +9,9 @@ from likewise.text import table as module
 from likewise.text.table import (
     Strings,
     StringTable,
-    find_all,
     _find_plainly,
     find,
+    find_all,
     hash_bytes,
     make_slots,
     probe,

@@ -34,6 +34,7 @@ from likewise.text.table import Strings
 Value = TypeVar("Value")
 
 _NOT_MADE: Any = object()
+_FEW = 20
 
 
 class Snapshot:
@@ -240,7 +241,10 @@ class Snapshot:
         """Give the ids of documents."""
         out = [""] * len(docs)
         for i, places, rows in self.by_segment(docs):
-            ids = self.segments[i].ids.take(rows).all()
+            held = self.segments[i].ids
+            # Of a page of answers each by itself, as laying them out anew takes longer.
+            few = len(rows) <= _FEW
+            ids = [held.at(row) for row in rows.tolist()] if few else held.take(rows).all()
             for place, doc_id in zip(places.tolist(), ids, strict=True):
                 out[place] = doc_id.decode()
         return out

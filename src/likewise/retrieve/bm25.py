@@ -19,14 +19,9 @@ from likewise.retrieve.bm25_kernels import search_bm25
 from likewise.retrieve.bm25_state import Best, Documents, Search, Workspace, make_workspace
 from likewise.retrieve.lookup import (
     FoundTerms,
-    Gone,
-    Limits,
     Lookup,
-    TermTable,
-    add_frequencies,
-    find_numbers,
     joined,
-    leave_out,
+    look_up,
     weigh_bm25,
 )
 from likewise.retrieve.models import BM25, Statistics
@@ -135,7 +130,7 @@ class BM25Search:
         """
         table, _, gone = self._lookup.segment(0)
         words, scale = self.segment(0)
-        numbers = (table.first, *scale, *self._lookup.limits, self._statistics.n_docs)
+        numbers = (table.first, *self._lookup.limits, *scale, self._statistics.n_docs)
         return (*table[:3], *gone, *words.postings, *words[1:]), np.array(numbers, np.float64)
 
     def segment(self, i: int) -> tuple[SegmentWords, Scale]:
@@ -208,8 +203,6 @@ def rank_batch(
     needs another way to be searched.
     """
     terms, bounds, given = queries
-    table = TermTable(arrays[0], arrays[1], arrays[2], int(numbers[0]))
-    gone = Gone(arrays[3], arrays[4], arrays[5])
     postings = Postings(
         arrays[6],
         arrays[7],
@@ -221,19 +214,17 @@ def rank_batch(
         arrays[13],
     )
     words = SegmentWords(postings, arrays[14], arrays[15], arrays[16], arrays[17])
-    same = numbers[6] > 0
-    scale = Scale(numbers[1], numbers[2], numbers[3], numbers[4], numbers[5], same)
-    limits = Limits(numbers[7], numbers[8], numbers[9], numbers[10])
+    same = numbers[10] > 0
+    scale = Scale(numbers[5], numbers[6], numbers[7], numbers[8], numbers[9], same)
     n, n_queries = len(given), len(bounds) - 1
-    found = FoundTerms(np.full(n, -1, np.int64), np.zeros(n, np.int64), np.zeros(n, np.int64))
     keys = np.full((n_queries, k), NO_ANSWER, np.int64)
     lows = np.full((n_queries, k), NO_ANSWER, np.int64)
     sizes = np.zeros((n_queries, 2), np.int64)
-    if n and not find_numbers(terms, table, found.numbers):
+    term_numbers, doc_freqs, term_freqs = look_up(terms, n, arrays[:8], numbers)
+    found = FoundTerms(term_numbers, doc_freqs, term_freqs)
+    if len(found.numbers) < n:
         sizes = sizes[:0]
     else:
-        add_frequencies(found, postings, gone)
-        leave_out(found, limits)
         weighed = weigh_bm25(found, bounds, given, np.int64(numbers[11]))
         documents = Documents(mask, len(mask) > 0, 0, len(words.lengths))
         room = Workspace(space[0], space[1], space[2], space[3], space[4])

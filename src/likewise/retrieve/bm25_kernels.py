@@ -34,7 +34,7 @@ from likewise.retrieve.sums import (
 
 # In postings added: a look at the sums of a block, one at smaller groups, finding one posting,
 # scoring by one posting, by one record.
-_LOOK_COST = 5000
+_LOOK_COST = 15000
 _FINE_LOOK_COST = 30000
 _FIND_COST = 100
 _SCORE_COST = 3
@@ -43,7 +43,7 @@ _RECORD_COST = 1000
 _MANY = 64
 _FINE = 16
 # The next look is due when the terms to come can add this share of what they could at the last.
-_FALLEN = 0.7
+_FALLEN = 0.5
 # A block of fewer postings is gone through by them, not by its sums.
 _SPARSE = 2048
 # A term counts as if it were in so many documents more: among rare ones the heavier comes first.
@@ -199,11 +199,9 @@ def _list_many(search: Search, block: Block) -> Int:
         most = left[done] // ((n_here - done) * _FIND_COST)
         if rest[done] < threshold and left[0] - left[done] < most:
             break
-        if (
-            since >= look_cost
-            and left[done] > look_cost
-            and (rest[done] < threshold or rest[done] < _FALLEN * rest_at_look)
-        ):
+        # Due when the rest has fallen, and when it first could bring no other document.
+        is_due = rest[done] < max(_FALLEN * rest_at_look, min(threshold, rest_at_look))
+        if is_due and since >= look_cost and left[done] > look_cost:
             since, rest_at_look = 0, rest[done]
             threshold = _look(search, block, done, threshold)
             enough = threshold - rest[done]

@@ -102,20 +102,26 @@ def best_impact(
     Of a long one by its pairs of count and length, else by its postings; a large count is taken
     for the largest that there is.
     """
-    kind = model[0]
-    largest = np.float32(LARGE)
-    if len(postings.large_counts):
-        largest = np.float32(postings.large_counts.max())
-    top = np.float32(0.0)
     start, stop = start_of(postings.entries, entry), start_of(postings.entries, entry + 1)
     if stop - start >= PAIRS_FROM:
         pairs, pair_norms, _ = bounding
         i = np.searchsorted(pairs.entries, np.uint32(entry))
-        for p in range(np.int64(pairs.starts[i]), np.int64(pairs.starts[i + 1])):
-            count = np.float32(pairs.counts[p]) if pairs.counts[p] < LARGE else largest
-            top = max(top, impact(kind, count, pair_norms[p], factor))
-        return top
-    for p in range(start, stop):
-        count = np.float32(postings.counts[p]) if postings.counts[p] < LARGE else largest
-        top = max(top, impact(kind, count, norms[postings.docs[p]], factor))
+        first, last = np.int64(pairs.starts[i]), np.int64(pairs.starts[i + 1])
+        counts, its_norms = pairs.counts[first:last], pair_norms[first:last]
+    else:
+        counts, its_norms = postings.counts[start:stop], norms[postings.docs[start:stop]]
+    top = np.float32(0.0)
+    n_large = 0
+    for p in range(len(counts)):
+        if counts[p] < LARGE:
+            top = max(top, impact(model[0], np.float32(counts[p]), its_norms[p], factor))
+        else:
+            n_large += 1
+    if n_large:
+        largest = np.float32(LARGE)
+        if len(postings.large_counts):
+            largest = np.float32(postings.large_counts.max())
+        for p in range(len(counts)):
+            if counts[p] == LARGE:
+                top = max(top, impact(model[0], largest, its_norms[p], factor))
     return top

@@ -81,12 +81,30 @@ def find_numbers(terms: Bytes, table: TermTable, numbers: Ints) -> bool:
 
 
 @kernel
-def add_frequencies(found: FoundTerms, postings: Postings, gone: Gone) -> None:
+def look_up(
+    terms: Bytes, n: Int, arrays: tuple[Any, ...], numbers: Doubles
+) -> tuple[Ints, Ints, Ints]:
+    """Look up n terms as `joined` gives them in the only segment, as `Lookup.flat` has it.
+
+    Equals `Lookup.fill`; nothing where the table was altered.
+    """
+    found = FoundTerms(np.full(n, -1, np.int64), np.zeros(n, np.int64), np.zeros(n, np.int64))
+    table = TermTable(arrays[0], arrays[1], arrays[2], int(numbers[0]))
+    if n and not find_numbers(terms, table, found.numbers):
+        found = FoundTerms(found.numbers[:0], found.doc_freqs[:0], found.term_freqs[:0])
+    gone = Gone(arrays[3], arrays[4], arrays[5])
+    add_frequencies(found, arrays[6], arrays[7], gone)
+    leave_out(found, Limits(numbers[1], numbers[2], numbers[3], numbers[4]))
+    return found.numbers, found.doc_freqs, found.term_freqs
+
+
+@kernel
+def add_frequencies(found: FoundTerms, held: Offsets, heads: Any, gone: Gone) -> None:
     """Add what the live documents of a segment have of terms.
 
     Equals adding `words.frequencies(numbers)`.
     """
-    doc_freqs, term_freqs = count_terms(found.numbers, postings.terms, postings.heads)
+    doc_freqs, term_freqs = count_terms(found.numbers, held, heads)
     for i in range(len(doc_freqs)):
         found.doc_freqs[i] += doc_freqs[i]
         found.term_freqs[i] += term_freqs[i]
@@ -162,9 +180,24 @@ class Lookup:
 
     def find(self, terms: Sequence[str]) -> FoundTerms:
         """Give the numbers of terms and their frequencies in the field."""
+        if len(self._statistics.collection.segments) == 1:
+            numbers, doc_freqs, term_freqs = look_up(joined(terms), len(terms), *self.flat)
+            if terms and not len(numbers):
+                raise self.damaged(0)
+            return FoundTerms(numbers, doc_freqs, term_freqs)
         found = FoundTerms(*(np.full(len(terms), value, np.int64) for value in (-1, 0, 0)))
         self.fill(found, joined(terms))
         return found
+
+    @cached_property
+    def flat(self) -> tuple[tuple[Any, ...], Doubles]:
+        """What `look_up` takes of the only segment: arrays, and numbers.
+
+        Plain tuples of arrays, as calling compiled code with named ones takes ten times as long.
+        """
+        table, postings, gone = self.segment(0)
+        numbers = np.array((table.first, *self.limits), np.float64)
+        return (*table[:3], *gone, postings.terms, postings.heads), numbers
 
     def fill(self, found: FoundTerms, terms: Bytes) -> None:
         """Look up terms, in all segments that there are."""
@@ -175,7 +208,8 @@ class Lookup:
             if not find_numbers(terms, self.segment(i)[0], found.numbers):
                 raise self.damaged(i)
         for i in range(n_segments):
-            add_frequencies(found, *self.segment(i)[1:])
+            _, postings, gone = self.segment(i)
+            add_frequencies(found, postings.terms, postings.heads, gone)
         leave_out(found, self.limits)
 
     def damaged(self, i: int) -> DamagedError:

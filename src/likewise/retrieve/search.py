@@ -174,7 +174,10 @@ class Retriever:
         """Give the norms of documents."""
         out = np.empty(len(docs), np.float32)
         for i, places, rows in self.collection.by_segment(docs):
-            out[places] = self._segment_norms(self.collection.segments[i])[rows]
+            segment = self.collection.segments[i]
+            lengths = segment.words(self.field).lengths[rows]
+            mine = self.model.norms_of(lengths, self.statistics)
+            out[places] = self._segment_norms(segment)[rows] if mine is None else mine
         return out
 
     def _segment_norms(self, segment: Segment) -> Floats:
