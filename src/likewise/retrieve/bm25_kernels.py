@@ -6,7 +6,7 @@ is looked up for those that may still win (as MaxScore does: Turtle, Flood 1995)
 have at least is known from these sums as well. Documents that may win at the end are scored by
 their records, or by postings where they are many.
 
-Costs were chosen by `benchmarks/search.py --tune`, on abstracts of arXiv.
+Costs were chosen on abstracts of arXiv: benchmarks/README.md, `benchmarks/search.py --tune`.
 """
 
 from __future__ import annotations
