@@ -118,7 +118,7 @@ def linked(tmp_path_factory):
     package.mkdir(parents=True)
     for name, text in PACKAGE.items():
         (package / f"{name}.py").write_text(text)
-    for name in ("compiled", "forking", "ahead", "jit", "kernel_folders", "linking"):
+    for name in ("compiled", "forking", "ahead", "jit", "kernel_folders", "linking", "signatures"):
         shutil.copy(SOURCE / f"{name}.py", package)
     for name in ("ahead.c", "ahead.h"):
         shutil.copy(SOURCE / name, package)

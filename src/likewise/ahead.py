@@ -48,7 +48,7 @@ class Library:
         numbers = self._entries.get(name, [])
         if not numbers or self.module.table[numbers[0]][1] != content():
             return None
-        found = [(i, _classes(self.module.table[i][2])) for i in numbers]
+        found = [(i, classes_of(self.module.table[i][2])) for i in numbers]
         known = [(i, classes) for i, classes in found if classes is not None]
         made: Callable[..., Any] = self.module.compiled(known, otherwise)
         return made
@@ -111,7 +111,7 @@ def described(kind: type) -> str:
     return f"{kind.__module__}:{kind.__qualname__}:{','.join(getattr(kind, '_fields', ()))}"
 
 
-def _classes(told: str) -> tuple[type, ...] | None:
+def classes_of(told: str) -> tuple[type, ...] | None:
     """Find classes by their description; None where one has changed."""
     found = []
     for one in told.split():

@@ -85,7 +85,7 @@ class Kernel:
     def _record_and_run(self, *arguments: Any) -> Any:
         if _recorded is not None:
             typeof = import_module("numba").typeof
-            _recorded.setdefault(self, set()).add(tuple(map(typeof, arguments)))
+            _recorded.setdefault(self, {})[tuple(map(typeof, arguments))] = None
         return self.dispatcher(*arguments)
 
     @cached_property
@@ -145,11 +145,13 @@ def kernels_are_ready() -> bool:
     return "numba" in sys.modules or bool(ahead.libraries())
 
 
-_recorded: dict[Kernel, set[tuple[Any, ...]]] | None = None
+# Of each kernel the types that it was called with; both in the order of first calls.
+Recorded: TypeAlias = "dict[Kernel, dict[tuple[Any, ...], None]]"
+_recorded: Recorded | None = None
 
 
 @contextmanager
-def recording() -> Iterator[dict[Kernel, set[tuple[Any, ...]]]]:
+def recording() -> Iterator[Recorded]:
     """Note the types of arguments that each kernel is called with, of those not called before."""
     global _recorded  # noqa: PLW0603
     _recorded = {}

@@ -27,6 +27,12 @@ def dispatcher_of(kernel: Kernel) -> Any:
     return made
 
 
+def is_kept(kernel: Kernel) -> bool:
+    """Tell whether a kernel was compiled before, for any types of arguments."""
+    name = f"{kernel.name}.{sys.implementation.cache_tag}-{content_of(kernel)}-*"
+    return any(next(place.glob(name), None) for place in kernel_folders.places())
+
+
 # The processor
 
 # What a processor of x86-64-v3 has, as LLVM names it.

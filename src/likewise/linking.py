@@ -14,7 +14,7 @@ import subprocess
 import sys
 import sysconfig
 import tempfile
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from importlib import import_module
 from pathlib import Path
@@ -24,8 +24,9 @@ from uuid import uuid4
 import numpy as np
 
 from likewise import ahead, jit
-from likewise.compiled import Kernel, content_of
+from likewise.compiled import Kernel, Recorded, content_of
 from likewise.errors import LikewiseError
+from likewise.signatures import Unsupported, digit, program_of
 
 # As ahead.h has them.
 _N_SLOTS = 256
@@ -42,8 +43,6 @@ _RUNTIME = {
     "numba_attempt_nocopy_reshape",
 }
 
-Recorded = Mapping[Kernel, Iterable[tuple[Any, ...]]]
-
 
 @dataclass
 class Linked:
@@ -52,10 +51,6 @@ class Linked:
     path: Path
     names: list[str] = field(default_factory=list)
     left_out: dict[str, str] = field(default_factory=dict)
-
-
-class _Unsupported(Exception):
-    """A kernel that only numba can call."""
 
 
 def link(recorded: Recorded, *, to: Path) -> Linked:
@@ -72,7 +67,7 @@ def link(recorded: Recorded, *, to: Path) -> Linked:
             for types in _merged(recorded[kernel]):
                 try:
                     row = _emit(kernel, types, number=len(rows))
-                except _Unsupported as error:
+                except Unsupported as error:
                     done.left_out[f"{kernel.name}{types}"] = str(error)
                     continue
                 (folder / f"{len(rows)}.o").write_bytes(row.code)
@@ -96,7 +91,12 @@ def _merged(signatures: Iterable[tuple[Any, ...]]) -> list[tuple[Any, ...]]:
     """Leave out what another covers: code that only reads an array takes any, written to or not."""
     found: dict[str, tuple[Any, ...]] = {}
     for types in sorted(signatures, key=str):
-        key = repr([_program(kind, [], readable=True) for kind in types])
+        classes: list[type] = []
+        try:
+            key = repr([program_of(kind, classes, readable=True) for kind in types])
+        except Unsupported:
+            key = str(types)
+        key += " ".join(map(ahead.described, classes))
         found[key] = tuple(map(_lesser, found.get(key, types), types))
     return [*found.values()]
 
@@ -118,45 +118,6 @@ def _tuple_of(like: Any, members: list[Any]) -> Any:
     return types.BaseTuple.from_types(members)
 
 
-# Kinds of arguments
-
-
-def _program(kind: Any, classes: list[type], *, readable: bool = False) -> str:
-    """Write what a type is, as ahead.c reads it."""
-    types: Any = import_module("numba").types
-    if isinstance(kind, types.Array):
-        number = _number(kind.dtype)
-        if kind.ndim > 9 or not kind.aligned:
-            raise _Unsupported(f"an argument is {kind}")
-        access = "r" if readable or not kind.mutable else "w"
-        return f"A{number}{kind.ndim}{kind.layout}{access}"
-    if isinstance(kind, types.BaseTuple):
-        given = getattr(kind, "instance_class", None)
-        if given is not None and given not in classes:
-            classes.append(given)
-        place = 0 if given is None else 1 + classes.index(given)
-        members = "".join(_program(one, classes, readable=readable) for one in kind)
-        return f"T{_digit(len(kind))}{_digit(place)}{members}"
-    return f"S{_number(kind)}"
-
-
-def _number(kind: Any) -> str:
-    types: Any = import_module("numba").types
-    if isinstance(kind, types.Boolean):
-        return "b1"
-    if isinstance(kind, types.Integer | types.Float) and not isinstance(kind, types.Literal):
-        dtype = np.dtype(str(kind))
-        if dtype.itemsize <= 8 and dtype.kind in "iuf" and dtype != np.float16:
-            return f"{dtype.kind}{dtype.itemsize}"
-    raise _Unsupported(f"an argument is {kind}")
-
-
-def _digit(n: int) -> str:
-    if n > 70:
-        raise _Unsupported(f"{n} arguments or members")
-    return chr(ord("0") + n)
-
-
 # Code
 
 
@@ -176,13 +137,13 @@ def _emit(kernel: Kernel, types: tuple[Any, ...], *, number: int) -> _Row:
     """Make an object file of a kernel as numba compiled it, and of what hands it its arguments."""
     llvm: Any = import_module("llvmlite.binding")
     classes: list[type] = []
-    arguments = _digit(len(types)) + "".join(_program(kind, classes) for kind in types)
+    arguments = digit(len(types)) + "".join(program_of(kind, classes) for kind in types)
     kernel.dispatcher.compile(types)
     compiled = kernel.dispatcher.overloads[types]
     returned = compiled.signature.return_type
-    result = "N" if str(returned) == "none" else _program(returned, classes)
+    result = "N" if str(returned) == "none" else program_of(returned, classes)
     if 192 * result.count("A") + 8 * result.count("S") > _N_RESULT:
-        raise _Unsupported(f"it returns {returned}")
+        raise Unsupported(f"it returns {returned}")
     module = llvm.parse_bitcode(compiled.library._get_module_for_linking().as_bitcode())
     for each in (*module.functions, *module.global_variables):
         if not each.is_declaration:
@@ -192,7 +153,7 @@ def _emit(kernel: Kernel, types: tuple[Any, ...], *, number: int) -> _Row:
     _drop_unused(module, f"run_{number}")
     missing = [name for name in _declared(module) if not _is_there(name)]
     if missing:
-        raise _Unsupported(f"it calls {', '.join(missing)}")
+        raise Unsupported(f"it calls {', '.join(missing)}")
     code = _machine().emit_object(module)
     told = " ".join(map(ahead.described, classes))
     return _Row(kernel.name, content_of(kernel), told, arguments, result, code)
@@ -204,7 +165,7 @@ def _caller(function: Any, number: int) -> str:
     function.name = f"kernel_{number}"
     result, error, *rest = [str(one.type) for one in function.arguments]
     if len(rest) > _N_SLOTS:
-        raise _Unsupported(f"{len(rest)} numbers and addresses as arguments")
+        raise Unsupported(f"{len(rest)} numbers and addresses as arguments")
     lines = [
         f"declare i32 @kernel_{number}({', '.join([result, error, *rest])})",
         f"define hidden i32 @run_{number}({result} %result, {error} %error, ptr %slots) {{",

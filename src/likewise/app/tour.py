@@ -36,8 +36,8 @@ _OTHERS = (
     "El viento sopla sobre el mar y los barcos vuelven al puerto antes de la noche.",
 )
 
-# The first and most common steps; what `index` and `search` need is compiled before all else.
-FIRST = (
+# What most people do first: `first_use` has it compiled beside `index`.
+_FIRST = (
     "index docs.jsonl --to a.lw",
     "search a.lw boundary layer transition",
     "search a.lw boundary layer transition --explain",
@@ -151,7 +151,7 @@ _REST = (
 )
 
 
-def write_documents(folder: Path) -> None:
+def _write_documents(folder: Path) -> None:
     """Write the files that the tour reads."""
     import numpy as np
 
@@ -184,24 +184,28 @@ def write_documents(folder: Path) -> None:
     np.save(folder / "vectors.npy", np.random.default_rng(1).random((200, 12), np.float32))
 
 
-def run(folder: Path, *, whole: bool = True, progress: Callable[[str], Any] = str) -> None:
-    """Take the tour, or its first steps, in an empty folder."""
-    write_documents(folder)
-    for line in _lines(whole):
+def run(folder: Path, *, progress: Callable[[str], Any] = str) -> None:
+    """Take the tour in an empty folder."""
+    for line in (*first_steps(folder), *_other_steps()):
         progress(line)
-        _run_command(line, folder)
-    if whole:
-        _use_from_python(folder)
+        run_command(line, folder)
+    _use_from_python(folder)
 
 
-def _lines(whole: bool) -> Iterator[str]:
-    yield from FIRST
-    for package, line in _REST if whole else ():
+def first_steps(folder: Path) -> tuple[str, ...]:
+    """Give the first commands of the tour, in a folder that is made ready for them."""
+    _write_documents(folder)
+    return _FIRST
+
+
+def _other_steps() -> Iterator[str]:
+    for package, line in _REST:
         if not package or find_spec(package):
             yield line
 
 
-def _run_command(line: str, folder: Path) -> None:
+def run_command(line: str, folder: Path) -> None:
+    """Run a command of the tour; where it fails the tour ends."""
     from likewise.app.cli import main
 
     words = _WORDS + [word for subject in _SUBJECTS for word in subject.split()]
