@@ -1,9 +1,10 @@
 """The first use from source: a second process compiles beside `index`.
 
 What the first commands call is in `first_kernels.txt`, which `make kernels` records by a tour: a
-line a kernel, in the order in which the second process compiles. What `index` itself needs comes
-last, and from its end, so that the two meet. The list saves time only: what is not in it, or has
-changed, is compiled when it is used.
+line a kernel, in the order in which the second process compiles. First comes what `search` needs,
+then what `index` itself needs, from its end, so that the two meet; then, after an empty line, what
+`like` and explanations need, for which nobody waits. The list saves time only: what is not in it,
+or has changed, is compiled when it is used.
 """
 
 from __future__ import annotations
@@ -25,7 +26,7 @@ if TYPE_CHECKING:
 
 FILE = Path(__file__).with_name("first_kernels.txt")
 # Processor time to compile a line of the list on average, as benchmarks/start.py measures it.
-SECONDS_EACH = 0.4
+SECONDS_EACH = 1.0
 
 
 class Line(NamedTuple):
@@ -45,16 +46,19 @@ class Line(NamedTuple):
         return found
 
 
-def lines() -> list[Line]:
-    """Read the list."""
-    rows = [row.split("\t") for row in FILE.read_text("utf-8").splitlines()]
-    return [Line(*row) for row in rows]
+def lines() -> tuple[list[Line], list[Line]]:
+    """Read the list: what is waited for, and the rest."""
+    waited_for, _, rest = FILE.read_text("utf-8").partition("\n\n")
+    first, second = (
+        [Line(*row.split("\t")) for row in part.splitlines()] for part in (waited_for, rest)
+    )
+    return first, second
 
 
 @contextmanager
 def compiled_beside(*, quiet: bool) -> Iterator[None]:
     """Say that something is compiled, where it is, and have a second process help."""
-    listed = lines()
+    listed, _ = lines()
     if is_unwanted() or not listed or not _is_needed(listed):
         yield
         return
@@ -65,16 +69,21 @@ def compiled_beside(*, quiet: bool) -> Iterator[None]:
     if n_cores < 2:
         yield
         return
-    command = [sys.executable, "-m", "likewise.app.first_use"]
-    no = subprocess.DEVNULL
-    helper = subprocess.Popen(command, stdin=no, stdout=no, stderr=no)
+    helper = subprocess.Popen(
+        [sys.executable, "-m", "likewise.app.first_use"],
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.DEVNULL,
+        start_new_session=True,
+    )
     try:
         yield
-        # Else the next command would compile what is compiled already.
-        helper.wait()
-    finally:
+    except BaseException:
         helper.terminate()
-        helper.wait()
+        raise
+    # Else the next command would compile what is being compiled. The rest it may do on its own.
+    assert helper.stdout is not None
+    helper.stdout.readline()
 
 
 def _is_needed(listed: list[Line]) -> bool:
@@ -92,15 +101,24 @@ def _is_needed(listed: list[Line]) -> bool:
 
 def compile_listed() -> None:
     """Compile what the list names, as the second process does."""
+    waited_for, rest = lines()
+    for line in waited_for:
+        _compile(line)
+    with suppress(OSError):
+        print(flush=True)
+    for line in rest:
+        _compile(line)
+
+
+def _compile(line: Line) -> None:
     from likewise.ahead import classes_of
     from likewise.signatures import types_of
 
-    for line in lines():
+    # What is wrong here is told where it is used.
+    with suppress(Exception):
         kernel, classes = line.kernel(), classes_of(line.classes)
-        # What is wrong here is told where it is used.
-        with suppress(Exception):
-            if kernel is not None and classes is not None:
-                kernel.dispatcher.compile(types_of(line.arguments, classes))
+        if kernel is not None and classes is not None:
+            kernel.dispatcher.compile(types_of(line.arguments, classes))
 
 
 def record() -> None:
@@ -109,13 +127,19 @@ def record() -> None:
     from likewise.compiled import recording
 
     with tempfile.TemporaryDirectory() as folder, recording() as recorded:
-        for step, line in enumerate(tour.first_steps(Path(folder))):
+        # What was called after each step.
+        steps = []
+        for line in tour.first_steps(Path(folder)):
             tour.run_command(line, Path(folder))
-            if step == 0:
-                indexing = _written(recorded)
-    others = [line for line in _written(recorded) if line not in indexing]
-    rows = ["\t".join(line) for line in (*others, *reversed(indexing))]
-    FILE.write_text("\n".join(rows) + "\n", "utf-8")
+            steps.append(_written(recorded))
+    index, search, *_, whole = steps
+    searching = [line for line in search if line not in index]
+    rest = [line for line in whole if line not in search]
+    first, second = (
+        "".join("\t".join(line) + "\n" for line in part)
+        for part in ((*searching, *reversed(index)), rest)
+    )
+    FILE.write_text(f"{first}\n{second}", "utf-8")
 
 
 def _written(recorded: Recorded) -> list[Line]:

@@ -36,7 +36,7 @@ _OTHERS = (
     "El viento sopla sobre el mar y los barcos vuelven al puerto antes de la noche.",
 )
 
-# What most people do first: `first_use` has it compiled beside `index`.
+# What most people do first, `index` and `search` before all: `first_use` compiles for these.
 _FIRST = (
     "index docs.jsonl --to a.lw",
     "search a.lw boundary layer transition",
