@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from likewise.compiled import Kernel, Recorded
 
 FILE = Path(__file__).with_name("first_kernels.txt")
-# Processor time to compile a line of the list on average, as benchmarks/start.py measures it.
+# Processor time to compile a line of the list on a quiet core (benchmarks/start.py --list).
 SECONDS_EACH = 1.0
 
 

@@ -39,7 +39,7 @@ _OTHERS = (
 # What most people do first, `index` and `search` before all: `first_use` compiles for these.
 _FIRST = (
     "index docs.jsonl --to a.lw",
-    "search a.lw boundary layer transition",
+    "search a.lw boundary layer of nonesuch wings",
     "search a.lw boundary layer transition --explain",
     "like a.lw --id 3 --explain",
     "like a.lw --text 'flutter of swept wings'",
