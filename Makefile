@@ -2,7 +2,7 @@
 PYTHON ?= python3
 BIN := .venv/bin
 
-.PHONY: demo test test-long bench reproduce clean
+.PHONY: demo test test-long bench reproduce kernels clean
 
 demo: .venv/demo
 	$(BIN)/likewise demo --to demo/docstrings.lw
@@ -27,6 +27,10 @@ reproduce: .venv/all
 	$(BIN)/likewise reproduce all --out reproduction
 	cp reproduction/summary.json docs/reproduction.json
 	$(BIN)/python -m likewise_papers.markdown docs/reproduction.json README.md
+
+# What the first commands call, for the process that compiles it beside `index`.
+kernels: .venv/dev
+	$(BIN)/python -m likewise.app.first_use record
 
 .venv/%: pyproject.toml
 	test -x $(BIN)/python || $(PYTHON) -m venv .venv

@@ -1,7 +1,8 @@
 """Call the kernels whose sums may be reordered, and those around them, and print result hashes.
 
 Run with the names of kernels, in the order in which they are to be called; with "copies" before
-them, it also prints what is left in their code of other functions with reordered sums.
+them, it also prints what is left in their code of other functions with reordered sums; with "link"
+and a folder, what they were compiled to is linked into a library there.
 """
 
 import json
@@ -10,6 +11,7 @@ import sys
 from functools import partial
 from hashlib import blake2b
 from importlib import import_module
+from pathlib import Path
 
 import numpy as np
 
@@ -499,9 +501,23 @@ def copies(name):
     return sorted(found)
 
 
+def link(names, to):
+    """Call kernels as numba compiles them, and make a library of them."""
+    from likewise import linking
+    from likewise.compiled import recording
+
+    with recording() as recorded:
+        bits = {name: call(name) for name in names}
+    made = linking.link(recorded, to=Path(to) / "likewise")
+    return {"bits": bits, "left_out": made.left_out}
+
+
 if __name__ == "__main__":
-    names = [name for name in sys.argv[1:] if name != "copies"]
-    said = {"bits": {name: call(name) for name in names}}
-    if sys.argv[1] == "copies":
-        said["copies"] = {name: found for name in names if (found := copies(name))}
-    print(json.dumps(said))
+    if sys.argv[1] == "link":
+        said = link(sys.argv[3:], sys.argv[2])
+    else:
+        names = [name for name in sys.argv[1:] if name != "copies"]
+        said = {"bits": {name: call(name) for name in names}}
+        if sys.argv[1] == "copies":
+            said["copies"] = {name: found for name in names if (found := copies(name))}
+    print(json.dumps(said | {"numba": "numba" in sys.modules}))

@@ -24,7 +24,7 @@ from threadpoolctl import ThreadpoolController
 
 import likewise
 import likewise_papers
-from likewise import compiled
+from likewise import jit, kernel_folders
 from likewise.compiled import Kernel, content_of, fast_kernel, kernel, one_blas_thread
 from likewise.models.gibbs import weigh_topics
 
@@ -37,6 +37,8 @@ def run(*arguments, path=SOURCE.parent, launcher=(), **variables):
     environment = os.environ | {"PYTHONPATH": str(path), "PYTHONDONTWRITEBYTECODE": "1"}
     for name in ("NUMBA_CACHE_DIR", "XDG_CACHE_HOME"):
         environment.pop(name, None)
+    # What this tree compiled ahead is left alone.
+    environment["LIKEWISE_AHEAD"] = "0"
     environment |= {name: str(value) for name, value in variables.items()}
     # The limit only ends a child that hangs.
     done = subprocess.run(
@@ -208,7 +210,7 @@ def package(tmp_path):
     folder.mkdir(parents=True)
     for name, text in PACKAGE.items():
         (folder / f"{name}.py").write_text(text)
-    for name in ("compiled.py", "forking.py"):
+    for name in ("compiled.py", "forking.py", "ahead.py", "jit.py", "kernel_folders.py"):
         shutil.copy(SOURCE / name, folder)
     return folder
 
@@ -298,7 +300,7 @@ def test_the_content_of_a_kernel_is_told_from_others():
     assert len(set(contents.values())) == len(contents)
     assert contents["plain"] == content_of(drawn("x + 1  # said otherwise", unrelated=3))
     with pytest.raises(TypeError, match="may refer to numbers"):
-        content_of(drawn("x + y.z", y=compiled))
+        content_of(drawn("x + y.z", y=jit))
 
 
 def test_the_content_of_all_kernels_is_known_and_the_same_in_every_process():
@@ -318,7 +320,7 @@ def test_a_named_tuple_is_told_by_its_fields():
     swapped = namedtuple("Pair", "second first", module=__name__)
     types = [numba.typeof(each(1, 2.0)) for each in (Pair, swapped)]
     types.append(numba.typeof((1, 2.0)))
-    assert len({repr(compiled._described(kind)) for kind in types}) == 3
+    assert len({repr(jit._described(kind)) for kind in types}) == 3
 
 
 def test_a_damaged_file_is_compiled_again(package):
@@ -334,7 +336,7 @@ def test_a_damaged_file_is_compiled_again(package):
 @pytest.fixture
 def fresh():
     """No folder chosen yet, and none after."""
-    functions = (compiled._places, compiled._room, compiled._say_not_kept)
+    functions = (kernel_folders.places, kernel_folders.room, jit._say_not_kept)
     for function in functions:
         function.cache_clear()
     yield
@@ -366,22 +368,22 @@ def test_code_is_kept_in_a_private_folder_where_no_other_can_be_written_to(packa
 def test_a_private_folder_of_anybody_else_is_refused(tmp_path, monkeypatch):
     monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
     folder = tmp_path / f"likewise-kernels-{os.getuid()}"
-    assert compiled._private_folder() == folder
-    assert compiled._private_folder() == folder
+    assert kernel_folders.private_folder() == folder
+    assert kernel_folders.private_folder() == folder
     for mode in (0o701, 0o710, 0o720, 0o777):
         folder.chmod(mode)
-        assert compiled._private_folder() is None
+        assert kernel_folders.private_folder() is None
     folder.chmod(0o700)
     target = folder.rename(tmp_path / "elsewhere")
     folder.symlink_to(target)
-    assert compiled._private_folder() is None
+    assert kernel_folders.private_folder() is None
     folder.unlink()
     folder.touch(mode=0o600)
-    assert compiled._private_folder() is None
+    assert kernel_folders.private_folder() is None
     folder.unlink()
     folder = target.rename(tmp_path / f"likewise-kernels-{os.getuid() + 1}")
     monkeypatch.setattr(os, "getuid", lambda own=os.getuid(): own + 1)
-    assert compiled._private_folder() is None
+    assert kernel_folders.private_folder() is None
 
 
 def test_nothing_is_kept_where_there_is_no_temporary_folder(monkeypatch, fresh, caplog):
@@ -391,16 +393,16 @@ def test_nothing_is_kept_where_there_is_no_temporary_folder(monkeypatch, fresh, 
     monkeypatch.setattr(tempfile, "gettempdir", missing)
     monkeypatch.setenv("NUMBA_CACHE_DIR", "/proc/nowhere")
     monkeypatch.setenv("XDG_CACHE_HOME", "/proc/nowhere")
-    assert compiled._room() is None
+    assert kernel_folders.room() is None
     for step in range(2):
         assert drawn("x + step", step=step)(1) == 1 + step
-    assert [record.name for record in caplog.records] == ["likewise.compiled"]
+    assert [record.name for record in caplog.records] == ["likewise.jit"]
     assert "not kept for good" in caplog.text
 
 
 def test_a_folder_that_cannot_be_saved_to_costs_no_answer(tmp_path, monkeypatch, fresh, caplog):
     monkeypatch.setenv("NUMBA_CACHE_DIR", str(tmp_path))
-    assert compiled._room() == tmp_path / "likewise"
+    assert kernel_folders.room() == tmp_path / "likewise"
     # Taken away after it was chosen.
     (tmp_path / "likewise").rmdir()
     for step in range(2):
@@ -412,7 +414,7 @@ def test_nothing_is_looked_for_in_the_working_folder(monkeypatch, fresh):
     for home in ("", "here", "~nobody-of-that-name"):
         monkeypatch.setenv("XDG_CACHE_HOME", home)
         monkeypatch.setattr(os.path, "expanduser", lambda path: path)
-        assert compiled._of_user() == []
+        assert kernel_folders.of_user() == []
 
 
 def can_mount():

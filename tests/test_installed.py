@@ -2,14 +2,19 @@
 
 import json
 import os
+import pkgutil
 import shutil
 import subprocess
 import sys
 import tarfile
 import zipfile
+from importlib import import_module
 from pathlib import Path
 
 import pytest
+
+import likewise
+from likewise.compiled import Kernel
 
 ROOT = Path(__file__).resolve().parent.parent
 PACKAGES = ("likewise", "likewise_papers")
@@ -28,30 +33,46 @@ def run(*arguments, **options):
 
 
 @pytest.fixture(scope="module")
-def built(tmp_path_factory):
-    """The folder that both distributions are in; the tree is built from a copy of it."""
+def tree(tmp_path_factory):
+    """A copy of what distributions are built from."""
     tree = tmp_path_factory.mktemp("tree")
     ignored = shutil.ignore_patterns("__pycache__", "*.egg-info")
     shutil.copytree(ROOT / "src", tree / "src", ignore=ignored)
-    for name in ("pyproject.toml", "README.md", "LICENSE"):
+    for name in ("pyproject.toml", "setup.py", "README.md", "LICENSE"):
         shutil.copy(ROOT / name, tree)
-    run("-m", "build", "--no-isolation", "--outdir", tree / "dist", tree)
-    return tree / "dist"
+    return tree
 
 
 @pytest.fixture(scope="module")
-def installed(built, tmp_path_factory):
-    """The environment of a process that imports what the wheel installed."""
-    [wheel] = built.glob("*.whl")
-    target = tmp_path_factory.mktemp("installed")
-    pip = ["-m", "pip", "install", "--quiet", "--no-deps", "--no-index", "--no-compile"]
-    run(*pip, "--disable-pip-version-check", "--target", target, wheel)
-    # Compiled code is kept by content: what this tree compiled serves the copy.
+def kept(tmp_path_factory):
+    """A folder for compiled code. It is kept by content: what this tree compiled serves copies."""
     kernels = ROOT / "src" / "likewise" / "__pycache__" / "kernels"
     kernels.mkdir(parents=True, exist_ok=True)
     kept = tmp_path_factory.mktemp("kept")
     (kept / "likewise").symlink_to(kernels)
-    return {"NUMBA_CACHE_DIR": str(kept)} | os.environ | {"PYTHONPATH": str(target)}
+    return {"NUMBA_CACHE_DIR": str(kept)} | os.environ
+
+
+@pytest.fixture(scope="module")
+def built(tree):
+    """The folder that both distributions are in."""
+    run("-m", "build", "--no-isolation", "--outdir", tree / "dist", tree)
+    return tree / "dist"
+
+
+def install(wheel, target):
+    pip = ["-m", "pip", "install", "--quiet", "--no-deps", "--no-index", "--no-compile"]
+    run(*pip, "--disable-pip-version-check", "--target", target, wheel)
+
+
+@pytest.fixture(scope="module")
+def installed(built, kept, tmp_path_factory):
+    """The environment of a process that imports what the wheel installed."""
+    [wheel] = built.glob("*.whl")
+    assert wheel.name.endswith("-py3-none-any.whl")
+    target = tmp_path_factory.mktemp("installed")
+    install(wheel, target)
+    return kept | {"PYTHONPATH": str(target)}
 
 
 def sources():
@@ -105,3 +126,50 @@ def test_what_is_installed_indexes_answers_and_writes_pages(installed, tmp_path)
         env=installed,
         cwd=tmp_path,
     )
+
+
+@pytest.mark.long
+def test_a_tour_of_a_wheel_with_compiled_kernels_compiles_nothing(tree, kept, tmp_path):
+    build = ["-m", "build", "--no-isolation", "--wheel", "--outdir", tmp_path / "dist", tree]
+    run(*build, env=kept | {"LIKEWISE_AHEAD": "1"})
+    [wheel] = (tmp_path / "dist").iterdir()
+    assert "-cp3" in wheel.name
+    install(wheel, tmp_path / "installed")
+    # There is no numba, nor anything that was compiled before.
+    code = (
+        "import sys; sys.modules['numba'] = None; sys.modules['llvmlite'] = None;"
+        "from pathlib import Path; from likewise.app import tour; tour.run(Path(sys.argv[1]))"
+    )
+    (tmp_path / "tour").mkdir()
+    places = {"PYTHONPATH": str(tmp_path / "installed"), "NUMBA_CACHE_DIR": str(tmp_path / "none")}
+    run("-c", code, tmp_path / "tour", env=os.environ | places)
+    assert not (tmp_path / "none").exists()
+    listing = "from likewise import ahead; print(*(row[0] for row in {}.module.table))"
+    listed = run("-c", listing.format("ahead.libraries()[0]"), env=os.environ | places).split()
+    assert called_from_python() - {*listed} <= NOT_REACHED
+
+
+# Kernels that the tour does not reach: what large collections and graphs need, or what is added to.
+NOT_REACHED = {
+    "likewise.collection.records.decode_text_sizes",
+    "likewise.neighbours.int8.scan_rows",
+    "likewise.neighbours.list_kernels.propose_above",
+    "likewise.neighbours.tiles.scan_columns",
+    "likewise.terms.laplacian.add_squares",
+    "likewise.terms.laplacian.multiply_columns",
+    "likewise.terms.laplacian.multiply_lanes",
+    "likewise.terms.occurrences._splice",
+    "likewise.terms.pair_kernels.merge_rows",
+    "likewise.terms.solving.project",
+}
+
+
+def called_from_python():
+    """The names of all kernels but those that only others call."""
+    found = set()
+    for module in pkgutil.walk_packages(likewise.__path__, "likewise."):
+        if not module.name.endswith(("__main__", "._ahead")):
+            values = vars(import_module(module.name)).values()
+            found |= {value for value in values if isinstance(value, Kernel)}
+    inner = {called for kernel in found for called in kernel.reached()[1:]}
+    return {kernel.name for kernel in found - inner}

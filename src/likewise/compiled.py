@@ -1,27 +1,21 @@
-"""How hot loops are compiled: when first called, kept for the next process, the GIL released."""
+"""How hot loops are compiled: ahead, or when first called, with the GIL released."""
 
 from __future__ import annotations
 
-import logging
-import os
-import pickle
-import stat
 import sys
-import tempfile
 import threading
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager, suppress
-from functools import cache, cached_property, lru_cache, update_wrapper
+from contextlib import contextmanager
+from functools import cached_property, lru_cache, partial, update_wrapper
 from hashlib import blake2b
 from importlib import import_module
-from pathlib import Path
 from types import CodeType, ModuleType
 from typing import Any, TypeAlias, TypeVar, cast
-from uuid import uuid4
 
 import numpy as np
 from numpy.typing import NDArray
 
+from likewise import ahead
 from likewise.forking import Lock, after_fork
 
 Int: TypeAlias = int | np.integer[Any]
@@ -43,7 +37,6 @@ Function = TypeVar("Function", bound=Callable[..., Any])
 # added up in a loop that writes nothing.
 APART = 64
 
-_log = logging.getLogger(__name__)
 _REORDER = ("contract", "nsz", "reassoc")
 
 
@@ -65,29 +58,45 @@ def fast_kernel(function: Function) -> Function:
 
 
 class Kernel:
-    """A function that is compiled when it is first called; numba is imported only then."""
+    """A function that was compiled ahead, or is when it is first called: numba is imported then."""
 
     def __init__(self, function: Callable[..., Any], *, fast: bool = False) -> None:
         update_wrapper(self, function)
         self.py_func = function
+        self.name = f"{function.__module__}.{function.__qualname__}"
         self.fast = fast
         self._lock = Lock()
 
     def __call__(self, *arguments: Any) -> Any:
         """Run it."""
+        return self.run(*arguments)
+
+    @cached_property
+    def run(self) -> Callable[..., Any]:
+        """What runs it: code that was compiled ahead, where there is any, or numba."""
+        if _recorded is not None:
+            return self._record_and_run
+        return ahead.find(self.name, partial(content_of, self), self.compile_and_run)
+
+    def compile_and_run(self, *arguments: Any) -> Any:
+        """Run it as numba compiles it."""
+        return self.dispatcher(*arguments)
+
+    def _record_and_run(self, *arguments: Any) -> Any:
+        if _recorded is not None:
+            typeof = import_module("numba").typeof
+            _recorded.setdefault(self, {})[tuple(map(typeof, arguments))] = None
         return self.dispatcher(*arguments)
 
     @cached_property
     def dispatcher(self) -> Any:
         """The function as numba has it."""
-        import numba
+        from likewise import jit
 
         with self._lock:
             made = vars(self).get("dispatcher")
             if made is None:
-                made = numba.njit(**self.options)(self.py_func)
-                made._cache = _Kept(self)
-                vars(self)["dispatcher"] = made
+                made = vars(self)["dispatcher"] = jit.dispatcher_of(self)
         return made
 
     @property
@@ -114,12 +123,42 @@ class Kernel:
             found += [k for k in called if isinstance(k, Kernel) and k not in found]
         return found
 
+    @cached_property
+    def content(self) -> bytes:
+        """What it is compiled from, without the kernels that it calls."""
+        function = self.py_func
+        parts = {name: told(value) for name, value in _named_in(function).items()}
+        options = {name: sorted(v) if isinstance(v, set) else v for name, v in self.options.items()}
+        code = told((function.__code__, function.__defaults__))
+        return repr((told(self), code, parts, options)).encode()
+
     @property
     def _numba_type_(self) -> Any:
         # By this compiled code calls kernels that it finds among its globals.
         import numba
 
         return numba.typeof(self.dispatcher)  # type: ignore[no-untyped-call]
+
+
+def kernels_are_ready() -> bool:
+    """Tell whether a first call of a kernel takes no longer than its work: numba need not load."""
+    return "numba" in sys.modules or bool(ahead.libraries())
+
+
+# Of each kernel the types that it was called with; both in the order of first calls.
+Recorded: TypeAlias = "dict[Kernel, dict[tuple[Any, ...], None]]"
+_recorded: Recorded | None = None
+
+
+@contextmanager
+def recording() -> Iterator[Recorded]:
+    """Note the types of arguments that each kernel is called with, of those not called before."""
+    global _recorded  # noqa: PLW0603
+    _recorded = {}
+    try:
+        yield _recorded
+    finally:
+        _recorded = None
 
 
 # What compiled code depends on
@@ -132,11 +171,7 @@ def content_of(kernel: Kernel) -> str:
     """
     into = blake2b(digest_size=8)
     for each in kernel.reached():
-        function = each.py_func
-        parts = {name: _told(value) for name, value in _named_in(function).items()}
-        options = {name: sorted(v) if isinstance(v, set) else v for name, v in each.options.items()}
-        code = _told((function.__code__, function.__defaults__))
-        into.update(repr((_told(each), code, parts, options)).encode())
+        into.update(each.content)
     return into.hexdigest()
 
 
@@ -151,7 +186,7 @@ def _named_in(function: Any) -> dict[str, Any]:
     return found | dict(zip(function.__code__.co_freevars, cells, strict=True))
 
 
-def _told(value: Any) -> Any:
+def told(value: Any) -> Any:
     """Give what tells a value that is compiled into code from others, in parts that print alike."""
     match value:
         case np.generic() | np.ndarray():
@@ -165,170 +200,15 @@ def _told(value: Any) -> Any:
         case type():
             return value.__module__, value.__qualname__, getattr(value, "_fields", ())
         case tuple():
-            return tuple(map(_told, value))
+            return tuple(map(told, value))
         case frozenset():
-            return sorted(map(repr, map(_told, value)))
+            return sorted(map(repr, map(told, value)))
         case CodeType():
             names = (value.co_names, value.co_varnames, value.co_cellvars, value.co_freevars)
             jumps = (value.co_argcount, value.co_flags, value.co_exceptiontable)
-            return value.co_code, names, jumps, _told(value.co_consts)
+            return value.co_code, names, jumps, told(value.co_consts)
     raise TypeError(
         f"a kernel may refer to numbers, texts, arrays, types and kernels, not to {value!r}"
-    )
-
-
-# Kept for the next process
-
-
-class _Kept:
-    """What a kernel compiled to, a file for each signature; numba calls it as its own cache.
-
-    numba's goes by the date of the kernel's own file: code with a kernel from another file in it
-    would stay as it is when that one changes. And of two processes that save at once, one may
-    name in the index what the other has written.
-    """
-
-    def __init__(self, kernel: Kernel) -> None:
-        function = kernel.py_func
-        version = sys.implementation.cache_tag
-        self._name = f"{function.__module__}.{function.__qualname__}.{version}-"
-        self._content = content_of(kernel)
-
-    @property
-    def cache_path(self) -> str:
-        """Where it is kept; numba shows it."""
-        return str(_room())
-
-    def load_overload(self, signature: Any, target: Any) -> Any:
-        """Load what was compiled for a signature, None where there is nothing."""
-        target.refresh()
-        name = self._file_name(signature, target.codegen())
-        for place in _places():
-            found = _read(place / name)
-            if found is not None:
-                break
-        else:
-            room = _room()
-            found = None if room is None or room in _places() else _read(room / name)
-        if found is None:
-            return None
-        result: Any = import_module("numba.core.compiler").CompileResult
-        return result._rebuild(target, *pickle.loads(found))
-
-    def save_overload(self, signature: Any, compiled: Any) -> None:
-        """Save what was compiled for a signature."""
-        room = _room()
-        if room not in (*_places(), *_of_user()):
-            _say_not_kept(f"no folder can be written to: {', '.join(map(str, _places()))}", room)
-        if room is None or compiled.library.has_dynamic_globals:
-            return
-        serialize: Any = import_module("numba.core.serialize")
-        name = self._file_name(signature, compiled.codegen)
-        try:
-            _write(room / name, serialize.dumps(compiled._reduce()))
-        except OSError as error:
-            # A full disk costs time, not the answer.
-            _say_not_kept(f"{room}: {os.strerror(error.errno or 0)}", None)
-            return
-        if room == _beside():
-            for path in room.glob(f"{self._name}*"):
-                if not path.name.startswith(self._name + self._content):
-                    path.unlink(missing_ok=True)
-
-    def _file_name(self, signature: Any, codegen: Any) -> str:
-        numba: Any = import_module("numba")
-        arguments, _ = import_module("numba.core.sigutils").normalize_signature(signature)
-        target = (numba.__version__, codegen.magic_tuple(), list(map(_described, arguments)))
-        hashed = blake2b(repr(target).encode(), digest_size=8).hexdigest()
-        return f"{self._name}{self._content}-{hashed}.kernel"
-
-
-def _described(kind: Any) -> Any:
-    """Describe a type; of a named tuple with its fields, which become places in compiled code."""
-    if not isinstance(kind, import_module("numba").types.BaseTuple):
-        return repr(kind)
-    given = getattr(kind, "instance_class", tuple)
-    return _told(given), [_described(part) for part in kind]
-
-
-_DIGEST = 16
-
-
-def _read(path: Path) -> bytes | None:
-    """Read what was written to a file; None where it is not there or not whole."""
-    try:
-        data = path.read_bytes()
-    except OSError:
-        return None
-    whole = blake2b(data[_DIGEST:], digest_size=_DIGEST).digest() == data[:_DIGEST]
-    return data[_DIGEST:] if whole else None
-
-
-def _write(path: Path, data: bytes) -> None:
-    aside = path.with_name(f"{path.name}.{uuid4().hex}")
-    try:
-        aside.write_bytes(blake2b(data, digest_size=_DIGEST).digest() + data)
-        aside.replace(path)
-    finally:
-        aside.unlink(missing_ok=True)
-
-
-def _beside() -> Path:
-    return Path(__file__).parent / "__pycache__" / "kernels"
-
-
-@cache
-def _places() -> list[Path]:
-    """Give the folders to look for compiled code in: numba's, or beside the sources and the user's.
-
-    One that was filled when a machine was set up need not be writable.
-    """
-    chosen = os.environ.get("NUMBA_CACHE_DIR")
-    return [Path(chosen) / "likewise"] if chosen else [_beside(), *_of_user()]
-
-
-def _of_user() -> list[Path]:
-    home = Path(os.environ.get("XDG_CACHE_HOME") or os.path.expanduser("~/.cache"))
-    # Without a home it would be a folder of whoever owns the working directory: its files are run.
-    return [home / "likewise" / "kernels"] if home.is_absolute() else []
-
-
-@cache
-def _room() -> Path | None:
-    """Choose the folder to keep compiled code in: the first that can be written to."""
-    places = [*_places(), *_of_user()]
-    return next(filter(_is_writable, places), None) or _private_folder()
-
-
-def _is_writable(folder: Path) -> bool:
-    try:
-        folder.mkdir(parents=True, exist_ok=True)
-        tempfile.TemporaryFile(dir=folder).close()
-    except OSError:
-        return False
-    return True
-
-
-def _private_folder() -> Path | None:
-    """Make a temporary folder that nobody else can write to: what is kept there is run."""
-    try:
-        folder = Path(tempfile.gettempdir()) / f"likewise-kernels-{os.getuid()}"
-        with suppress(FileExistsError):
-            folder.mkdir(mode=0o700)
-        there = folder.lstat()
-    except OSError:
-        return None
-    own = stat.S_ISDIR(there.st_mode) and there.st_uid == os.getuid()
-    return folder if own and not there.st_mode & 0o077 and _is_writable(folder) else None
-
-
-@cache
-def _say_not_kept(reason: str, instead: Path | None) -> None:
-    _log.warning(
-        "compiled code is not kept for good (%s%s): it is compiled again, about a minute; "
-        "name a folder that can be written to by NUMBA_CACHE_DIR",
-        reason,
-        f"; for now it is in {instead}" if instead else "",
     )
 
 

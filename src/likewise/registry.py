@@ -90,6 +90,7 @@ COMMANDS = {
     "eval": ("evaluate", "measure runs against judgements"),
     "risk": ("risk", "measure what expansion gains and risks"),
     "demo": ("demo", "show the main jobs on docstrings"),
+    "compile": ("compile", "compile ahead what is compiled when first used"),
     "completion": ("completion", "print what a shell needs to complete commands"),
 }
 

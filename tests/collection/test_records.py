@@ -1,6 +1,5 @@
 from __future__ import annotations
 
-import sys
 from itertools import chain
 from unittest.mock import patch
 
@@ -9,6 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from likewise.collection import records as records_module
 from likewise.collection.records import Records, decode, decode_sentences, encode, get
 from likewise.errors import DamagedError
 
@@ -87,10 +87,8 @@ def test_plain_python_reads_any_bytes_as_compiled_code_does(data):
     stream = np.frombuffer(data, np.uint8).copy()
     records = Records(stream, np.array([0, len(data)], np.uint32), 100, "the file")
     found = []
-    for leave_out in ([], ["numba"]):
-        with patch.dict(sys.modules):
-            for name in leave_out:
-                sys.modules.pop(name, None)
+    for ready in (True, False):
+        with patch.object(records_module, "kernels_are_ready", lambda ready=ready: ready):
             try:
                 told = [values.tolist() for values in records.counts(np.array([0]))]
             except DamagedError as error:
@@ -128,9 +126,9 @@ def test_steps_that_lead_beyond_every_number():
     step = [255] * 8 + [127]
     stream = np.array([4, *step, *step, *step, *step, 0], np.uint8)
     records = Records(stream, np.array([0, len(stream)], np.uint32), 100, "the file")
-    with pytest.raises(DamagedError, match="beyond"):
-        records.counts(np.array([0]))
-    with patch.dict(sys.modules):
-        sys.modules.pop("numba", None)
-        with pytest.raises(DamagedError, match="beyond"):
+    for ready in (True, False):
+        with (
+            patch.object(records_module, "kernels_are_ready", lambda ready=ready: ready),
+            pytest.raises(DamagedError, match="beyond"),
+        ):
             records.counts(np.array([0]))

@@ -9,14 +9,13 @@ copied from segment to segment as it is.
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Iterator
 from typing import NamedTuple
 
 import numpy as np
 
 from likewise.collection.files import REMEDY
-from likewise.compiled import Bytes, Ids, Int, Ints, Offsets, kernel
+from likewise.compiled import Bytes, Ids, Int, Ints, Offsets, kernel, kernels_are_ready
 from likewise.errors import DamagedError
 
 _FEW = 4
@@ -43,7 +42,7 @@ class Records(NamedTuple):
 
     def counts(self, docs: Ints) -> TermCounts:
         """Decode the term counts of some documents."""
-        if len(docs) <= _FEW and "numba" not in sys.modules:
+        if len(docs) <= _FEW and not kernels_are_ready():
             read = [self._read(int(doc)) for doc in docs]
             sizes = [len(terms) for terms, _, _ in read]
             bounds = np.cumsum([0, *sizes], dtype=np.int64)
@@ -62,7 +61,7 @@ class Records(NamedTuple):
 
     def sentences(self, doc: int) -> Ints:
         """Decode the lengths in bytes of a document's sentences."""
-        if "numba" not in sys.modules:
+        if not kernels_are_ready():
             return np.array(self._read(doc)[2], np.int64)
         start, stop = (int(at) for at in self.offsets[doc : doc + 2])
         return decode_sentences(self.stream, start, stop)

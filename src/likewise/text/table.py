@@ -7,13 +7,12 @@ memory-mapped, and looked up without being loaded.
 from __future__ import annotations
 
 import itertools
-import sys
 from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
 
-from likewise.compiled import Bools, Bytes, Ids, Int, Ints, Offsets, kernel
+from likewise.compiled import Bools, Bytes, Ids, Int, Ints, Offsets, kernel, kernels_are_ready
 
 HASH_SEED = np.uint64(0xCBF29CE484222325)
 HASH_PRIME = np.uint64(0x100000001B3)
@@ -45,7 +44,7 @@ class Strings(NamedTuple):
 
     def take(self, which: Ints) -> Strings:
         """Give some of the strings, laid end to end anew."""
-        if len(which) <= _MANY and "numba" not in sys.modules:
+        if len(which) <= _MANY and not kernels_are_ready():
             return Strings.of([self.at(i) for i in which.tolist()])
         return Strings(*_take(*self, which))
 
@@ -140,7 +139,7 @@ def find_into(out: Ints, keys: Strings, strings: Strings, slots: Ids, *, first: 
 
     False where slots name strings that are not there: then some are not looked up.
     """
-    if keys.size > _FEW or "numba" in sys.modules:
+    if keys.size > _FEW or kernels_are_ready():
         return bool(find_all(*keys, *strings, slots, first, out))
     # Loading compiled code takes longer than looking up a few keys without it.
     return _find_plainly(keys, strings, slots, first, out)

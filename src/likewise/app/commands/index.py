@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from likewise.app.analysis import add_analysis, read_analysis, said_of_language
 from likewise.app.fields import FIELDS, add_types, field_line, say_fields, without
+from likewise.app.first_use import compiled_beside
 from likewise.app.interrupts import saying_what_is_done
 from likewise.app.options import (
     Commands,
@@ -125,6 +126,11 @@ def register(commands: Commands) -> None:
 
 
 def _index(options: argparse.Namespace) -> None:
+    with compiled_beside(quiet=options.quiet):
+        _make(options)
+
+
+def _make(options: argparse.Namespace) -> None:
     from likewise.collection.creating import build
     from likewise.collection.schema import read_types
     from likewise.engine.fitting import fit_where_possible, read_indexed

@@ -18,7 +18,7 @@ from likewise.app.options import (
 from likewise.text.languages import title_of
 
 if TYPE_CHECKING:
-    from likewise.engine.collection import Collection
+    from likewise.collection.snapshot import Snapshot
 
 _MOST_FIELDS = 40
 _INFO_MANUAL = """\
@@ -51,10 +51,16 @@ def register(commands: Commands) -> None:
 
 
 def _info(options: argparse.Namespace) -> None:
-    from likewise.engine.collection import Collection
+    from likewise.collection.snapshot import open_snapshot
+    from likewise.engine.info import describe
+    from likewise.engine.models import Models
+    from likewise.engine.state import State
 
-    collection = Collection(options.collection)
-    info = collection.info(check=options.check)
+    snapshot = open_snapshot(options.collection)
+    if options.check:
+        snapshot.check()
+    drift = Models(State(snapshot)).drift()
+    info = describe(snapshot, drift) | ({"checked": True} if options.check else {})
     if options.json:
         print_json(info)
         return
@@ -71,7 +77,7 @@ def _info(options: argparse.Namespace) -> None:
         ("graphs", ", ".join(info["graphs"])),
         ("format", f"{info['format']}, generation {info['generation']}"),
         ("by kind", ", ".join(f"{k} {human_size(n)}" for k, n in info["bytes_by_kind"].items())),
-        ("analysis", _analysis(collection)),
+        ("analysis", _analysis(snapshot)),
     ]
     if info["deleted"]:
         rows.insert(1, ("deleted", f"{info['deleted']:,} (their room is freed by merge)"))
@@ -86,7 +92,7 @@ def _info(options: argparse.Namespace) -> None:
     rows += [("held", one) for one in _held(info)]
     # Whoever deletes something in confidence has to know, after a merge as well.
     rows += [("keeps", f"{one}, deleted ones too") for one in info["keeps"]]
-    rows += [("drift", f"{one}{'; fit it again' * one.aged}") for one in collection.models.drift()]
+    rows += [("drift", f"{one}{'; fit it again' * one.aged}") for one in drift]
     if options.check:
         rows.append(("checked", "every file is as it was written"))
     print(info["folder"])
@@ -136,10 +142,10 @@ def _held(info: dict[str, Any]) -> list[str]:
     return said
 
 
-def _analysis(collection: Collection) -> str:
+def _analysis(snapshot: Snapshot) -> str:
     from likewise.text.analysis import Analysis
 
-    analysis, plain = collection.snapshot.analysis, Analysis()
+    analysis, plain = snapshot.analysis, Analysis()
     language = f"mixed, mainly {analysis.language}" if analysis.languages else analysis.language
     parts = [f"language {language}", f"stemmer {analysis.stemmer_name}"]
     for name in (
