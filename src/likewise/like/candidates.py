@@ -3,7 +3,7 @@
 By words: a document's sum of the query's words, weighed as the score weighs them, over the ordinary
 postings. A posting has its impact in BM25, and stands for what the word gives as a specific one
 too, which is on average `ratio · idf` times as much. The weightiest words are read, as many as have
-a number of postings together.
+a number of postings together. Words of titles are read likewise, for what they say of them.
 
 By dense vectors and words together: the cells near the query's vector (`neighbours.cells`) are
 read, or where a segment has none all of its vectors, and what words have added up for a document is
@@ -14,7 +14,7 @@ which is counted on a sample of its documents when a model is stored (`like.effo
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from functools import cached_property
 from typing import Any
@@ -22,21 +22,24 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from likewise.collection.postings import BLOCK
-from likewise.collection.words import term_rows
+from likewise.collection.postings import BLOCK, bm25_norms
+from likewise.collection.segment import Segment
+from likewise.collection.words import MAIN, TITLE, term_rows
 from likewise.compiled import Bools, Doubles, Floats, Ints
 from likewise.like.candidate_kernels import add_words, offer_scores, offer_sums
 from likewise.like.components import EncodedQuery, Encoder
+from likewise.like.titles import Titles
 from likewise.models.model import Weights
 from likewise.neighbours.cells import CellsFinder
 from likewise.neighbours.int8 import scan_points, scan_rows
 from likewise.neighbours.largest import rows_of
 from likewise.retrieve.models import bm25_idf
 
-# Shares of the documents: so many postings are read for words, so many vectors in cells, at an
-# effort of 1. A filter that leaves fewer than the last share has them all compared.
+# Shares of the documents: so many postings are read for words and for words of titles, so many
+# vectors in cells, at an effort of 1. A filter that leaves fewer than the last share has them all
+# compared.
 # benchmarks/like_scale.py has what they find, on real documents and on others.
-_POSTINGS, _READ, _FEW = 0.8, 0.06, 0.1
+_POSTINGS, _TITLES, _READ, _FEW = 0.8, 0.2, 0.06, 0.1
 _LEAST_POSTINGS, _LEAST_READ = 60_000, 12_000
 # For each candidate that is wanted, so many are listed by words and by heads of vectors.
 _BY_WORDS, _BY_HEADS = 2, 4
@@ -47,6 +50,8 @@ _IMPACT = 255
 _SAMPLE = 200
 
 Sums = NDArray[np.int16]
+# Terms and their weights.
+_Weighed = tuple[Ints, Doubles]
 _ALL: Bools = np.zeros(0, np.bool_)
 _NO_SUMS: Sums = np.zeros(0, np.int16)
 
@@ -59,6 +64,7 @@ class Candidates:
         self.collection = encoder.collection
         self.weights = weights
         self.effort = effort
+        self.titles = Titles(encoder.collection)
         self._spaces: list[Sums] = []
 
     def find(self, query: EncodedQuery, n: int, masks: Sequence[Bools | None]) -> Ints:
@@ -71,16 +77,22 @@ class Candidates:
             segment.n_docs if mask is None else int(np.count_nonzero(mask))
             for segment, mask in zip(segments, masks, strict=True)
         ]
-        terms, weights = self._by_words(query)
-        point = self.weights.dense * query.point
-        scale = float(np.abs(weights).sum()) + math.sqrt(float(point @ point))
-        if not scale or not sum(opened):
+        if not sum(opened):
             return np.empty(0, np.int64)
-        read = self._read(terms, weights, sum(opened))
+        share = self.collection.n_docs / sum(opened)
+        fields = {
+            MAIN: self._read(MAIN, _POSTINGS * share, *self._by_words(query)),
+            TITLE: self._read(TITLE, _TITLES * share, *self._by_titles(query)),
+        }
+        point = self.weights.dense * query.point
+        scale = math.sqrt(float(point @ point))
+        scale += sum(float(np.abs(weights).sum()) for _, weights in fields.values())
+        if not scale:
+            return np.empty(0, np.int64)
         # Only the order counts: scores are made at most 1.
-        words = _Words(terms[read], weights[read] / scale)
+        words = _Words({name: (its, weights / scale) for name, (its, weights) in fields.items()})
         n = math.ceil(n * self.effort)
-        found, scores = [], []
+        found, scores = list[Ints](), list[Floats]()
         for i, mask in enumerate(masks):
             if opened[i]:
                 rows, mine = self._of_segment(i, words, point / scale, n, (mask, opened[i]))
@@ -88,6 +100,9 @@ class Candidates:
                 scores.append(mine)
         docs, every = np.concatenate(found), np.concatenate(scores)
         if len(docs) > n:
+            if self.weights.titles:
+                titles = self.titles.score(query, docs)
+                every = every + np.float32(self.weights.titles / scale) * titles.astype(np.float32)
             docs = docs[every >= np.partition(every, len(every) - n)[len(every) - n]]
         return docs
 
@@ -100,9 +115,10 @@ class Candidates:
         sums, factor = _NO_SUMS, words.factor
         with self._space(segment.n_docs) as space:
             if factor:
-                postings, sums = segment.words().postings, space
+                sums = space
                 sums[:] = 0
-                add_words(postings, term_rows(words.terms, postings.terms), words.whole, sums)
+                for field in words.fields:
+                    words.add(segment, field, 1, sums)
                 heap = np.empty(min(_BY_WORDS * n, n_open), np.int64)
                 allowed = _ALL if mask is None else mask
                 lists.append(heap[: offer_sums(sums, segment.n_docs, allowed, (heap, 0, 0))])
@@ -116,6 +132,8 @@ class Candidates:
             if self.weights.dense:
                 scan_rows(rows, codes, scales, asked, scores)
             if factor:
+                # Titles are short enough to be compared as they are.
+                words.add(segment, TITLE, -1, sums)
                 scores += sums[rows] * np.float32(factor)
         return rows, scores
 
@@ -170,18 +188,27 @@ class Candidates:
         out[np.searchsorted(every, own)] += self.weights.specific * self.ratio * given
         return every, out
 
-    def _read(self, terms: Ints, weights: Doubles, n_open: int) -> Ints:
-        """Choose the words that are read, the weightiest, within a number of postings."""
+    def _by_titles(self, query: EncodedQuery) -> tuple[Ints, Doubles]:
+        """Give terms of the query and what a posting of each in a title adds."""
+        if not self.weights.titles or not self.collection.has_field(TITLE):
+            return query.said_terms[:0], query.said[:0]
+        known = query.said_terms < self.collection.n_terms
+        terms = query.said_terms[known]
         doc_freqs, _ = self.collection.frequencies(terms)
-        share = self.collection.n_docs / max(n_open, 1)
-        left = max(_POSTINGS * self.collection.n_docs, _LEAST_POSTINGS) * self.effort * share
+        rarity = bm25_idf(self.collection.n_docs, doc_freqs)
+        return terms, self.weights.titles * self.title_ratio * query.said[known] * rarity
+
+    def _read(self, field: str, share: float, terms: Ints, weights: Doubles) -> _Weighed:
+        """Choose the words that are read, the weightiest, within a number of postings."""
+        doc_freqs, _ = self.collection.frequencies(terms, field)
+        left = max(share * self.collection.n_docs, _LEAST_POSTINGS) * self.effort
         chosen = []
         order = np.lexsort((terms, -np.abs(weights)))
         for place, n in zip(order.tolist(), doc_freqs[order].tolist(), strict=True):
             if n <= left:
                 chosen.append(place)
                 left -= n
-        return np.array(chosen, np.int64)
+        return terms[chosen], weights[chosen]
 
     @cached_property
     def ratio(self) -> float:
@@ -215,6 +242,24 @@ class Candidates:
         return products / squares if squares else 0.0
 
     @cached_property
+    def title_ratio(self) -> float:
+        """What a word is of its title on average, by its rarity, for the impact of its posting."""
+        collection = self.collection
+        live = collection.live_docs()
+        docs = live[:: max(len(live) // _SAMPLE, 1)][:_SAMPLE]
+        bounds, terms, _ = collection.term_counts(docs, TITLE)
+        doc_freqs, _ = collection.frequencies(terms.astype(np.int64))
+        sums = np.zeros(len(docs))
+        owners = np.repeat(np.arange(len(docs)), np.diff(bounds))
+        np.add.at(sums, owners, bm25_idf(collection.n_docs, doc_freqs))
+        lengths = collection.lengths(docs, TITLE).astype(np.uint32)
+        average = max(collection.average_length_of(TITLE), 1e-9)
+        impacts = 1 / (1 + bm25_norms(lengths, average).astype(np.float64))
+        there = sums > 0
+        squares = float(np.square(impacts[there]).sum())
+        return float((impacts[there] / sums[there]).sum()) / squares if squares else 0.0
+
+    @cached_property
     def _finders(self) -> Sequence[Any]:
         """What finds the vectors of each segment, where they are compared as they are stored."""
         if self.encoder.as_stored:
@@ -223,11 +268,20 @@ class Candidates:
 
 
 class _Words:
-    """Words that are read, with weights as whole numbers whose sum fits 16 bits."""
+    """Words of fields that are read, with weights as whole numbers whose sum fits 16 bits."""
 
-    def __init__(self, terms: Ints, weights: Doubles) -> None:
-        unit = float(np.abs(weights).sum()) / _LARGEST_SUM
-        self.terms = terms
-        self.whole = np.rint(weights / (unit or 1.0)).astype(np.int32)
+    def __init__(self, fields: Mapping[str, _Weighed]) -> None:
+        unit = sum(float(np.abs(weights).sum()) for _, weights in fields.values()) / _LARGEST_SUM
+        self.fields = {
+            name: (terms, np.rint(weights / (unit or 1.0)).astype(np.int32))
+            for name, (terms, weights) in fields.items()
+        }
         # What a sum is multiplied by: an impact of 255 is one of 1, and products are cut to 256ths.
         self.factor = unit * (_IMPACT + 1) / _IMPACT
+
+    def add(self, segment: Segment, field: str, sign: int, sums: Sums) -> None:
+        """Add what the words of a field give to documents of a segment, or take it away again."""
+        terms, whole = self.fields[field]
+        if len(terms):
+            postings = segment.words(field).postings
+            add_words(postings, term_rows(terms, postings.terms), whole, sign, sums)

@@ -72,13 +72,16 @@ def _accurate(
     def scan(likeness: Likeness, query: EncodedQuery, part: str) -> Floats:
         scores = np.zeros(n, np.float32)
         getattr(likeness, part).scan(query, 1.0, scores)
-        return scores[live]
+        found: Floats = scores[live]
+        return found
 
-    parts = {part: scan(likenesses[0], query, part) for part in ("dense", "specific", "words")}
+    names = ("dense", "specific", "words", "titles")
+    parts = {part: scan(likenesses[0], query, part) for part in names}
     found = []
     for likeness in likenesses:
         weights = likeness.weights
         by_words = weights.specific * parts["specific"] + weights.words * parts["words"]
+        by_words += weights.titles * parts["titles"]
         first = weights.dense * parts["dense"] + by_words
         turned = likeness.with_feedback(query, np.sort(live[_largest(first, feedback)]))
         last = weights.dense * scan(likeness, turned, "dense") + by_words

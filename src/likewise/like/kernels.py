@@ -130,12 +130,12 @@ def score_records(
         start, stop = np.int64(offsets[rows[i]]), np.int64(offsets[rows[i] + 1])
         norm = np.float64(norms[i])
         n, at = get(stream, start, stop)
-        term = np.int64(0)
+        term: Int = 0
         total = np.int64(0)
         for _ in range(min(n, stop - start)):
             code, at = _next_code(stream, at, stop)
             term += code >> 1
-            count = np.int64(1)
+            count: Int = 1
             if code & 1 == 0:
                 more, at = _next_code(stream, at, stop)
                 count = more + 2

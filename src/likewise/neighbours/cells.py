@@ -36,7 +36,7 @@ from likewise.compiled import (
     kernel,
     one_blas_thread,
 )
-from likewise.errors import UsageError
+from likewise.errors import DamagedError, UsageError
 from likewise.neighbours.int8 import LARGEST, Coded, CodedPoints, Codes, scan_points
 from likewise.neighbours.largest import KEY_UNIT, offer, rows_of
 
@@ -115,6 +115,10 @@ class Cells:
         )
         require(arrays, str(self), bounds=(len(arrays["centroids"]) + 1,))
         lists = Lists(arrays["bounds"], arrays["rows"], arrays["heads"])
+        ends = lists.bounds.astype(np.int64)
+        whole = ends[0] == 0 and ends[-1] == n and (np.diff(ends) >= 0).all()
+        if not whole or (n and int(lists.rows.max()) >= n):
+            raise DamagedError(f"{self}: its lists do not fit the vectors; build it again")
         return CellsFinder(arrays["axes"], arrays["steps"], arrays["centroids"], lists)
 
 
@@ -294,15 +298,14 @@ def offer_cells(
     to_key, sums_to_key = unit * KEY_UNIT, factor * KEY_UNIT
     products = np.empty(_PART, np.int32)
     values = np.empty(_PART, np.float64)
-    n_rows = len(rows)
     for i in range(len(order)):
         if done >= read:
             break
-        start = np.int64(bounds[order[i]])
-        stop = min(np.int64(bounds[order[i] + 1]), n_rows)
+        start: Int = np.int64(bounds[order[i]])
+        stop: Int = np.int64(bounds[order[i] + 1])
         done += max(stop - start, 0)
         for first in range(start, stop, _PART):
-            last = min(first + _PART, stop)
+            last: Int = min(first + _PART, stop)
             mine, n = rows[first:last], last - first
             multiply(heads[first:last], asked, products[:n])
             for j in range(n):
