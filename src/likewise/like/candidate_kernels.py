@@ -18,12 +18,11 @@ Sums = NDArray[np.int16]
 
 
 @kernel
-def add_words(postings: Postings, rows: Ints, weights: Ids, sign: Int, sums: Sums) -> None:
-    """Add up what words give to the documents of a segment, a block at a time, or take it away.
+def add_words(postings: Postings, rows: Ints, weights: Ids, sums: Sums) -> None:
+    """Add up what words give to the documents of a segment, a block at a time.
 
     `rows` are those of the words in the postings (-1: none). Equals for each posting
-    `sums[block * BLOCK + doc] += sign * (weight * impact >> 8)`; sums go to the end of the last
-    block.
+    `sums[block * BLOCK + doc] += weight * impact >> 8`; sums go to the end of the last block.
     """
     n = len(rows)
     entries, ends = np.empty(n, np.int64), np.empty(n, np.int64)
@@ -37,20 +36,18 @@ def add_words(postings: Postings, rows: Ints, weights: Ids, sign: Int, sums: Sum
             e = entries[i]
             if e < ends[i] and block_of(postings.entries, e) == block:
                 first, last = start_of(postings.entries, e), start_of(postings.entries, e + 1)
-                word = (weights[i], sign)
-                add_word(postings.docs[first:last], postings.impacts[first:last], word, mine)
+                add_word(postings.docs[first:last], postings.impacts[first:last], weights[i], mine)
                 entries[i] += 1
 
 
 @kernel
-def add_word(docs: Shorts, impacts: Bytes, word: tuple[Any, Int], sums: Sums) -> None:
+def add_word(docs: Shorts, impacts: Bytes, weight: Any, sums: Sums) -> None:
     """Add what one word gives to the documents of a block.
 
-    Equals `np.add.at(sums, docs, sign * (weight * impacts >> 8))`.
+    Equals `np.add.at(sums, docs, weight * impacts >> 8)`.
     """
-    weight, sign = word
     for p in range(len(docs)):
-        sums[docs[p]] += np.int16(sign * (np.int32(weight) * np.int32(impacts[p]) >> 8))
+        sums[docs[p]] += np.int16(np.int32(weight) * np.int32(impacts[p]) >> 8)
 
 
 @kernel

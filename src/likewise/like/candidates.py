@@ -112,13 +112,15 @@ class Candidates:
         """Give candidates of a segment, ascending, with scores by dense vectors and words read."""
         segment, (mask, n_open) = self.collection.segments[i], opened
         asked, lists = point.astype(np.float32), list[Ints]()
-        sums, factor = _NO_SUMS, words.factor
+        plain = sums = _NO_SUMS
+        factor = words.factor
         with self._space(segment.n_docs) as space:
             if factor:
-                sums = space
-                sums[:] = 0
-                for field in words.fields:
-                    words.add(segment, field, 1, sums)
+                plain, sums = space
+                plain[:] = 0
+                words.add(segment, MAIN, plain)
+                sums[:] = plain
+                words.add(segment, TITLE, sums)
                 heap = np.empty(min(_BY_WORDS * n, n_open), np.int64)
                 allowed = _ALL if mask is None else mask
                 lists.append(heap[: offer_sums(sums, segment.n_docs, allowed, (heap, 0, 0))])
@@ -132,9 +134,8 @@ class Candidates:
             if self.weights.dense:
                 scan_rows(rows, codes, scales, asked, scores)
             if factor:
-                # Titles are short enough to be compared as they are.
-                words.add(segment, TITLE, -1, sums)
-                scores += sums[rows] * np.float32(factor)
+                # Titles are short enough to be compared as they are, by whoever asks.
+                scores += plain[rows] * np.float32(factor)
         return rows, scores
 
     def _offer_dense(
@@ -162,13 +163,13 @@ class Candidates:
 
     @contextmanager
     def _space(self, n_docs: int) -> Iterator[Sums]:
-        """Lend sums of so many documents, to the end of a block; they are used again and again."""
+        """Lend two rows of sums, to the end of a block; they are used again and again."""
         try:
             space = self._spaces.pop()
         except IndexError:
             most = max(segment.n_docs for segment in self.collection.segments)
-            space = np.empty(-(-most // BLOCK) * BLOCK, np.int16)
-        yield space[: -(-n_docs // BLOCK) * BLOCK]
+            space = np.empty((2, -(-most // BLOCK) * BLOCK), np.int16)
+        yield space[:, : -(-n_docs // BLOCK) * BLOCK]
         self._spaces.append(space)
 
     def _by_words(self, query: EncodedQuery) -> tuple[Ints, Doubles]:
@@ -279,9 +280,9 @@ class _Words:
         # What a sum is multiplied by: an impact of 255 is one of 1, and products are cut to 256ths.
         self.factor = unit * (_IMPACT + 1) / _IMPACT
 
-    def add(self, segment: Segment, field: str, sign: int, sums: Sums) -> None:
-        """Add what the words of a field give to documents of a segment, or take it away again."""
+    def add(self, segment: Segment, field: str, sums: Sums) -> None:
+        """Add what the words of a field give to documents of a segment."""
         terms, whole = self.fields[field]
         if len(terms):
             postings = segment.words(field).postings
-            add_words(postings, term_rows(terms, postings.terms), whole, sign, sums)
+            add_words(postings, term_rows(terms, postings.terms), whole, sums)

@@ -16,6 +16,8 @@ from likewise.retrieve.question import of_doc
 # A sample of documents is asked with; of the ten most like each, so large a share is to be found on
 # average, and so many of each ten.
 _SAMPLE, _K, _FOUND, _WORST = 40, 10, 0.996, 8
+# Scans are in single precision: so many more are scored once more.
+_SPARE = 20
 EFFORTS = (1.0, 1.5, 2.0, 3.0, 4.0, 6.0, 8.0)
 
 
@@ -34,7 +36,7 @@ def measure_effort(encoder: Encoder, typical: Typical, *, seed: int = 1) -> floa
     sample = np.random.default_rng(seed).permutation(collection.live_docs())[:_SAMPLE]
     asked = [encoder.encode(*of_doc(collection, doc)) for doc in sample.tolist()]
     truth = [
-        _accurate(likenesses, query, doc, feedback=how.feedback)
+        accurate(likenesses, query, doc, feedback=how.feedback)
         for query, doc in zip(asked, sample, strict=True)
     ]
 
@@ -61,7 +63,7 @@ def measure_effort(encoder: Encoder, typical: Typical, *, seed: int = 1) -> floa
     return effort
 
 
-def _accurate(
+def accurate(
     likenesses: Sequence[Likeness], query: EncodedQuery, doc: int, *, feedback: int
 ) -> list[Ints]:
     """Give the best documents by each likeness, every document scored; parts are scanned once."""
@@ -82,11 +84,18 @@ def _accurate(
         weights = likeness.weights
         by_words = weights.specific * parts["specific"] + weights.words * parts["words"]
         by_words += weights.titles * parts["titles"]
-        first = weights.dense * parts["dense"] + by_words
-        turned = likeness.with_feedback(query, np.sort(live[_largest(first, feedback)]))
+        first = live[_largest(weights.dense * parts["dense"] + by_words, feedback + _SPARE)]
+        turned = likeness.with_feedback(query, _best(likeness, query, first, feedback))
         last = weights.dense * scan(likeness, turned, "dense") + by_words
-        found.append(live[_largest(last, _K)])
+        found.append(_best(likeness, turned, live[_largest(last, _K + _SPARE)], _K))
     return found
+
+
+def _best(likeness: Likeness, query: EncodedQuery, docs: Ints, n: int) -> Ints:
+    """Give the n best of some documents, scored in double precision."""
+    order = np.lexsort((docs, -likeness.score(query, docs)))[:n]
+    best: Ints = docs[order]
+    return best
 
 
 def _largest(scores: Floats, n: int) -> Ints:
