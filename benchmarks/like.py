@@ -1,16 +1,15 @@
 """Which documents are like this one: how fast, how large?
 
-    python benchmarks/like.py [--only speed,depths,scale] [--collections news,schools,docs]
+    python benchmarks/like.py [--only speed,depths] [--collections news,schools,docs]
         [--models lsi,ddm,lda,span] [--topics 250] [--sweeps 100] [--queries 1000] [--seed 0]
-        [--docs 20000,200000]
 
 A query is a document of the collection. 20 Newsgroups and Wikipedia for Schools are read from the
 folders that LIKEWISE_DATA lists; docstrings are there on every machine.
 
 `speed` has processor time on one core for the best ten, from term counts to ranking, and the cells
 that are stored of a document (a coordinate is one, a word with its weight two). `depths` is how
-deep candidates have to be looked for: the share of the accurate ten that two levels find. `scale`
-is that of like_scale.py.
+deep candidates have to be looked for: the share of the accurate ten that two levels find. How it
+grows is measured by like_scale.py.
 
 How good the methods are is measured by `likewise reproduce decomposition`.
 """
@@ -29,7 +28,6 @@ from pathlib import Path
 
 import numpy as np
 
-import like_scale
 import likewise as lw
 from likewise.like.hybrid import weights_of
 from likewise.models.stored_vectors import vectors_of
@@ -153,10 +151,9 @@ def main():
     parser.add_argument("--sweeps", type=int, default=100, help="of ddm and lda")
     parser.add_argument("--queries", type=int, default=1000)
     parser.add_argument("--seed", type=int, default=0, help="of the sample of queries")
-    parser.add_argument("--docs", default="20000,200000", help="sizes for scale")
     options = parser.parse_args()
     only, models = options.only.split(","), options.models.split(",")
-    for key in options.collections.split(",") if {"speed", "depths"} & {*only} else ():
+    for key in options.collections.split(","):
         source = source_of(key)
         if source is None:
             print(f"\n{key}: left out, no folder of LIKEWISE_DATA has {COLLECTIONS[key]}")
@@ -170,8 +167,6 @@ def main():
                 speed(c, questions, models)
             if "depths" in only:
                 depths(c, questions)
-    if "scale" in only:
-        like_scale.scale([int(size) for size in options.docs.split(",")])
 
 
 if __name__ == "__main__":

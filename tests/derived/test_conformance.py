@@ -56,7 +56,7 @@ ROOTS = {
 # What says how much of a segment is computed at a time.
 LOTS = {
     "vectors": ["likewise.models.kinds._DOCS_AT_ONCE"],
-    "finder": ["likewise.neighbours.ivf._AT_ONCE"],
+    "finder": ["likewise.neighbours.cells._AT_ONCE"],
     "pairs": [
         f"likewise.terms.occurrences.{name}_AT_ONCE" for name in ("_BLOCKS", "_DOCS", "_RECORDS")
     ],
@@ -98,7 +98,6 @@ def small():
 @pytest.fixture(scope="module")
 def kept(tmp_path_factory):
     """A collection that has artifacts of all kinds: three segments, deleted documents in two."""
-    pytest.importorskip("faiss")
     folder = tmp_path_factory.mktemp("derived") / "collection"
     c = lw.index(documents(0, 30), to=folder, model=None, smooth=None, resources=ONE)
     for roots in ROOTS.values():

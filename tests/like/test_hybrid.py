@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 import likewise as lw
 from likewise.errors import UsageError
-from likewise.like.components import EncodedQuery, Encoder, mix, word_norms
+from likewise.like.components import EncodedQuery, Encoder, QueryWords, mix, word_norms
 from likewise.like.hybrid import Likeness
 from likewise.like.kernels import scan_words, score_words, table_of
 from likewise.models.model import Weights
@@ -263,5 +263,6 @@ def test_coded_points_read_as_one_array():
 
 
 def test_asking_for_one_document_is_not_changed_by_mixing():
-    asked = EncodedQuery(np.ones(2), np.array([3]), np.ones(1), {})
+    words = QueryWords(np.array([3]), np.ones(1), np.ones(1))
+    asked = EncodedQuery(np.ones(2), np.array([3]), np.ones(1), words)
     assert mix([asked], [], against=0.5) is asked

@@ -194,7 +194,6 @@ def test_a_collection_whose_documents_are_all_gone(tmp_path, near):
     assert c.write_neighbours(tmp_path / "graph.jsonl", method=near) == 0
 
 
-@pytest.mark.skipif(not find_spec("faiss"), reason="needs faiss")
 @pytest.mark.parametrize("model", ["lsi(topics=6)", "lda(topics=6,sweeps=20)"])
 def test_finders_of_segments_propose(tmp_path, monkeypatch, model):
     monkeypatch.setattr(kinds, "FEWEST_FOUND", 500)

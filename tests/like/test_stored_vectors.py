@@ -149,7 +149,6 @@ def test_weights_from_before_there_was_a_dial_hold_until_it_is_set(c):
 
 
 def test_large_segments_are_found_by_an_index(c, monkeypatch):
-    pytest.importorskip("faiss")
     monkeypatch.setattr(kinds, "FEWEST_FOUND", 30)
     c.models.fit("lsi(topics=4)")
     [finder] = vectors_of(c.snapshot).finders

@@ -1,8 +1,6 @@
 """The largest inner products of stored vectors, against all of them."""
 
-import sys
 from concurrent.futures import ThreadPoolExecutor
-from importlib.util import find_spec
 
 import numpy as np
 import pytest
@@ -12,16 +10,13 @@ from hypothesis import strategies as st
 
 from likewise.collection.arrays import Memory
 from likewise.errors import DamagedError, UsageError
+from likewise.neighbours.cells import Cells
 from likewise.neighbours.int8 import Coded, decode, encode, scan_points
-from likewise.neighbours.ivf import IVF
 from likewise.neighbours.tiles import Tiles
-from likewise.neighbours.vector_finders import VectorLists, read_vector_finder
+from likewise.neighbours.vector_finders import read_vector_finder
 from likewise.neighbours.vectors import VectorSearch
 
-needs_faiss = pytest.mark.skipif(not find_spec("faiss"), reason="needs faiss")
-each_finder = pytest.mark.parametrize(
-    "written", ["tiles", pytest.param("ivf(refine=4)", marks=needs_faiss)]
-)
+each_finder = pytest.mark.parametrize("written", ["tiles", "cells"])
 
 
 def plain(rows):
@@ -382,18 +377,8 @@ def test_a_finder_of_few_vectors(written):
 
 def test_finders_are_read_as_they_are_written():
     assert read_vector_finder("tiles") == Tiles()
-    assert read_vector_finder("ivf(refine=4)") == VectorLists(IVF(refine=4))
-    assert str(read_vector_finder("ivf(refine=4)")) == "ivf(refine=4)"
+    assert read_vector_finder("cells(axes=32)") == Cells(axes=32)
+    assert str(read_vector_finder("cells(axes=32)")) == "cells(axes=32)"
     assert str(read_vector_finder("tiles")) == "tiles"
-    with pytest.raises(UsageError, match="unknown finder 'hnsw': it is one of ivf, tiles"):
+    with pytest.raises(UsageError, match="unknown finder 'hnsw': it is one of cells, tiles"):
         read_vector_finder("hnsw")
-
-
-@needs_faiss
-def test_without_faiss_there_are_no_lists(vectors, built, monkeypatch):
-    memory = Memory()
-    built("ivf(refine=4)", (24_000,))[0].save(memory)
-    monkeypatch.setitem(sys.modules, "faiss", None)
-    method = read_vector_finder("ivf(refine=4)")
-    assert method.build(vectors, seed=0) is None
-    assert method.load(memory, vectors) is None

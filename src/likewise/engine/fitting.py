@@ -128,6 +128,7 @@ class _Fit:
         """Give what documents have in common by a model, and how well it knows those of now."""
         from likewise.like.components import Encoder
         from likewise.like.drift import measure
+        from likewise.like.effort import measure_effort
         from likewise.like.typical import measure_typical
         from likewise.models.model import DRIFT, TYPICAL
         from likewise.models.stored_vectors import vectors_of
@@ -137,7 +138,9 @@ class _Fit:
             fitness = measure(self.snapshot, model, self.snapshot.live_docs())
             noted["fitness"] = asdict(fitness)
         if TYPICAL in model.derived:
-            noted["typical"] = asdict(measure_typical(Encoder(vectors_of(stored, name))))
+            encoder = Encoder(vectors_of(stored, name))
+            typical = measure_typical(encoder)
+            noted |= {"typical": asdict(typical), "effort": measure_effort(encoder, typical)}
         return noted
 
 

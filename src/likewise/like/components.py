@@ -5,43 +5,54 @@ Titles, the fourth part, are in `titles`.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from functools import cached_property
 from typing import ClassVar, NamedTuple, Protocol
 
 import numpy as np
 
 from likewise.collection.records import TermCounts
-from likewise.collection.snapshot import Snapshot
-from likewise.compiled import Bools, Doubles, Floats, Ints, Offsets, kernel
-from likewise.like.kernels import Rows, Words, scan_words, score_words, table_of
+from likewise.compiled import Doubles, Floats, Ints, Offsets, kernel
+from likewise.like.kernels import Rows, Words, scan_words, score_records, score_words, table_of
 from likewise.models.document_vectors import DocumentVectors
 from likewise.models.stored_vectors import StoredVectors
 from likewise.models.triple import Triples
 from likewise.neighbours.int8 import Coded, scan_points
 from likewise.neighbours.vectors import VectorSearch
-from likewise.retrieve.documents import split_counts, words_of
+from likewise.retrieve.documents import split_counts
 from likewise.retrieve.models import BM25, bm25_idf
 from likewise.retrieve.search import Retriever
-from likewise.retrieve.words import WordScorer, retriever_of
+from likewise.retrieve.words import retriever_of
 
-# The specific words that candidates are looked up by, and how many postings are read for them.
-_LOOKED_UP = 10
-_READ = 50_000
 _NONE: Ints = np.empty(0, np.int64)
 
 
-class EncodedQuery(NamedTuple):
-    """What is compared with documents: a dense vector, specific words (ascending), and all words.
+class QueryWords(NamedTuple):
+    """All words that are searched for, ascending, how often each is said, and its rarity (idf).
 
-    Weights of all words are such that by these the document itself would score 1. `said` is how
-    much each term (by number) counts where another's title has it.
+    `counts` are such that by these the document itself would score 1.
+    """
+
+    terms: Ints
+    counts: Doubles
+    rarity: Doubles
+
+    @property
+    def weights(self) -> Doubles:
+        """What words weigh in BM25."""
+        return self.counts * self.rarity
+
+
+class EncodedQuery(NamedTuple):
+    """What is compared with documents: a dense vector, specific words (ascending), all words.
+
+    `said` is how much each term (by number) counts where another's title has it.
     """
 
     point: Doubles
     terms: Ints
     weights: Doubles
-    words: Mapping[str, float]
+    words: QueryWords
     said_terms: Ints = _NONE
     said: Doubles = np.empty(0)
 
@@ -142,11 +153,27 @@ class Encoder:
         """The search by all words."""
         return retriever_of(self.collection, BM25())
 
-    def _words(self, counts: TermCounts) -> Mapping[str, float]:
+    def _words(self, counts: TermCounts) -> QueryWords:
         """Give all words of a document, weighed so that it would score 1 itself."""
-        words = words_of(self.collection, counts)
-        own = own_score(self.retriever, words)
-        return {word: count / own for word, count in words.items()} if own > 0 else {}
+        collection = self.collection
+        known = counts.terms < collection.n_terms
+        terms = counts.terms[known].astype(np.int64)
+        doc_freqs, term_freqs = collection.frequencies(terms)
+        there = collection.admitted(doc_freqs, term_freqs)
+        numbers = counts.counts[known][there].astype(np.float64)
+        rarity = bm25_idf(collection.n_docs, doc_freqs[there])
+        own = self._own_score(numbers, rarity)
+        return QueryWords(terms[there], numbers / own if own > 0 else numbers * 0, rarity)
+
+    def _own_score(self, counts: Doubles, rarity: Doubles) -> float:
+        """Give what a document of words would score as its own query.
+
+        Words that the collection does not have are none of them, and do not make it longer.
+        """
+        retriever, length = self.retriever, round(float(counts.sum()))
+        norms = retriever.model.norms_of(np.array([length], np.uint32), retriever.statistics)
+        assert norms is not None
+        return float((counts * rarity * counts / (counts + norms[0])).sum())
 
     def _dense(
         self, counts: TermCounts, triples: Triples, doc: int, vector: Floats | None
@@ -163,11 +190,7 @@ class Encoder:
 
 
 class Component(Protocol):
-    """A part of likeness: finds candidates by itself, and scores any documents."""
-
-    def find(self, query: EncodedQuery, n: int, masks: Sequence[Bools | None]) -> Ints:
-        """Find about n documents with the best scores, among those of the masks."""
-        ...
+    """A part of likeness: scores any documents."""
 
     def score(self, query: EncodedQuery, docs: Ints) -> Doubles:
         """Score documents, in double precision and one order of sums."""
@@ -200,10 +223,6 @@ class Dense:
         parts = [Coded(segment.codes, segment.scales) for segment in self._encoder.segments]
         return VectorSearch(parts, self._encoder.collection.bases)
 
-    def find(self, query: EncodedQuery, n: int, masks: Sequence[Bools | None]) -> Ints:
-        """Find the n nearest documents: by a scan, or by an index where there are many."""
-        return np.sort(self.search.nearest(query.point, n, masks).docs)
-
     def score(self, query: EncodedQuery, docs: Ints) -> Doubles:
         """Score documents."""
         return self.search.scores(query.point, docs)
@@ -226,35 +245,11 @@ class Dense:
 
 
 class SpecificWords:
-    """Inner products of specific words.
-
-    Candidates come from the collection's postings, which is beyond the published index.
-    """
+    """Inner products of specific words."""
 
     def __init__(self, encoder: Encoder) -> None:
         self._encoder = encoder
         self._collection = encoder.collection
-
-    def find(self, query: EncodedQuery, n: int, masks: Sequence[Bools | None]) -> Ints:
-        """Find documents that have the weightiest of the query's words."""
-        collection = self._collection
-        known = np.flatnonzero((query.weights > 0) & (query.terms < collection.n_terms))
-        likely = known[np.argsort(-query.weights[known], kind="stable")[: 2 * _LOOKED_UP]]
-        doc_freqs, _ = collection.frequencies(query.terms[likely])
-        # What is in very many documents brings no candidates of its own, and takes long to read.
-        left, chosen = _READ, list[int]()
-        for place, doc_freq in zip(likely.tolist(), doc_freqs.tolist(), strict=True):
-            if 0 < doc_freq <= left and len(chosen) < _LOOKED_UP:
-                chosen.append(place)
-                left -= doc_freq
-        if not chosen:
-            return _NONE
-        best = np.array(chosen, np.int64)
-        names = collection.terms(query.terms[best])
-        words = dict(zip(names, query.weights[best].tolist(), strict=True))
-        allowed = _allowed(collection, masks)
-        [ranking] = self._encoder.retriever.rank([words], k=n, allowed=allowed)
-        return ranking.docs
 
     def score(self, query: EncodedQuery, docs: Ints) -> Doubles:
         """Score documents."""
@@ -294,62 +289,36 @@ class AllWords:
     def __init__(self, encoder: Encoder) -> None:
         self._encoder = encoder
 
-    def find(self, query: EncodedQuery, n: int, masks: Sequence[Bools | None]) -> Ints:
-        """Find the n documents that score best."""
-        allowed = _allowed(self._encoder.collection, masks)
-        [ranking] = self._encoder.retriever.rank([query.words], k=n, allowed=allowed)
-        return ranking.docs
-
     def score(self, query: EncodedQuery, docs: Ints) -> Doubles:
-        """Score documents; 0 for those that have none of the words, or are deleted."""
-        scores = WordScorer(self._encoder.retriever, query.words).score(docs)
-        return np.where(np.isfinite(scores), scores, 0.0)
+        """Score documents; 0 for those that have none of the words."""
+        encoder, scores = self._encoder, np.empty(len(docs))
+        table = table_of(query.words.terms, query.words.weights)
+        norms = encoder.retriever.norms(docs)
+        for i, places, rows in encoder.collection.by_segment(docs):
+            part = np.empty(len(rows))
+            records = encoder.collection.segments[i].words().records
+            score_records(rows, (records.stream, records.offsets), table, norms[places], part)
+            scores[places] = part
+        return scores
 
     def scan(self, query: EncodedQuery, weight: float, out: Floats) -> None:
         """Add the scores of all documents."""
-        [ranking] = self._encoder.retriever.rank([query.words], k=max(len(out), 1))
+        names = self._encoder.collection.terms(query.words.terms)
+        words = dict(zip(names, query.words.counts.tolist(), strict=True))
+        [ranking] = self._encoder.retriever.rank([words], k=max(len(out), 1))
         out[ranking.docs] += (weight * ranking.scores).astype(np.float32)
 
     def split(self, query: EncodedQuery, docs: Ints, terms: Ints) -> Doubles:
         """Give what terms (ascending) give to the scores of documents, a row for each."""
-        _, mine, weights, factors, _ = self._encoder.retriever.weigh([query.words])
-        order = np.argsort(mine, kind="stable")
+        mine, weights = query.words.terms, query.words.weights.astype(np.float32)
         parts = np.zeros((len(docs), len(mine)), np.float32)
         counts = self._encoder.collection.term_counts(docs)
-        asked = (mine[order], weights[order], factors[order])
+        asked = (mine, weights, np.ones_like(weights))
         norms = self._encoder.retriever.norms(docs)
         split_counts(counts, asked, self._encoder.retriever.model.impact, norms, parts)
         out = np.zeros((len(docs), len(terms)))
-        out[:, np.searchsorted(terms, mine[order])] = parts
+        out[:, np.searchsorted(terms, mine)] = parts
         return out
-
-    def terms(self, query: EncodedQuery) -> Ints:
-        """Give the numbers of the query's words."""
-        return self._encoder.retriever.weigh([query.words])[1]
-
-
-def own_score(retriever: Retriever, words: Mapping[str, float]) -> float:
-    """Give what a document of these words would score as its own query.
-
-    Words that the collection does not have are none of them, and do not make it longer.
-    """
-    counts = np.array([*words.values()], np.float64)
-    length = round(float(counts.sum()))
-    numbers, doc_freqs, _ = retriever.known([*words])
-    norms = retriever.model.norms_of(np.array([length], np.uint32), retriever.statistics)
-    assert norms is not None
-    there = numbers >= 0
-    idf = bm25_idf(retriever.statistics.n_docs, doc_freqs[there])
-    counts = counts[there]
-    return float((counts * idf * counts / (counts + norms[0])).sum())
-
-
-def _allowed(collection: Snapshot, masks: Sequence[Bools | None]) -> Sequence[Bools | None] | None:
-    """Give masks as a search by words takes them; None where they leave nothing out."""
-    if all(mask is None or mask.all() for mask in masks):
-        return None
-    segments = zip(masks, collection.segments, strict=True)
-    return [segment.live if mask is None else mask for mask, segment in segments]
 
 
 def mix(
@@ -367,10 +336,11 @@ def mix(
     point = np.sum([query.point * weight for query, weight in parts], axis=0)
     terms, weights = _added([(q.terms, q.weights * weight) for q, weight in parts])
     said_terms, said = _added([(q.said_terms, q.said * weight) for q, weight in parts])
-    words: dict[str, float] = {}
-    for query, weight in parts:
-        for word, given in query.words.items():
-            words[word] = words.get(word, 0.0) + weight * given
+    word_terms, counts = _added([(q.words.terms, q.words.counts * weight) for q, weight in parts])
+    rarity = np.empty(len(word_terms))
+    for query, _ in parts:
+        rarity[np.searchsorted(word_terms, query.words.terms)] = query.words.rarity
+    words = QueryWords(word_terms, counts, rarity)
     return EncodedQuery(point, terms, weights, words, said_terms, said)
 
 

@@ -16,6 +16,7 @@ import numpy as np
 
 from likewise.compiled import Bools, Doubles, Floats, Ints
 from likewise.errors import UsageError
+from likewise.like.candidates import Candidates
 from likewise.like.components import (
     AllWords,
     Component,
@@ -78,10 +79,10 @@ class Hybrid(LikenessStage):
 
     `model` "" is the model fitted last. `focus` is the dial from `subject` over `balanced` to
     `thing`, or a number from 0 to 1; "" is what was learnt for the collection, else balanced.
-    `candidates` are how many are taken by each part; 0 scores every document. The mean of the dense
-    vectors of the `feedback` best answers is added to the query's, and candidates are ranked once
-    more: that draws answers together (on 14 tasks 2% more documents of the same subject, as many
-    that say the same thing).
+    `candidates` are how many are scored by all parts, times what the collection takes (`effort`); 0
+    scores every document. The mean of the dense vectors of the `feedback` best answers is added to
+    the query's, and candidates are ranked once more: that draws answers together (on 14 tasks 2%
+    more documents of the same subject, as many that say the same thing).
 
     `only` "dense", "specific", "words" or "titles" compares that part alone, without feedback;
     specific words and titles are then compared with those of every document.
@@ -255,6 +256,7 @@ class Likeness:
         self.specific = SpecificWords(encoder)
         self.words = AllWords(encoder)
         self.titles = Titles(encoder.collection)
+        self.candidates = Candidates(encoder, weights, effort=encoder.stored.effort)
         every: tuple[tuple[float, Component], ...] = (
             (weights.dense, self.dense),
             (weights.specific, self.specific),
@@ -284,7 +286,7 @@ class Likeness:
         n = max(candidates, k) + len(omit) if candidates else 0
         masks = self._masks(allowed)
         docs = (
-            self._candidates(query, n, masks)
+            self.candidates.find(query, n, masks)
             if n
             else self._all(query, (feedback or k) + len(omit), masks)
         )
@@ -292,7 +294,7 @@ class Likeness:
         by_words = self._by_words(query, docs)
         if feedback:
             first = _ranked(docs, self._dense(query, docs) + by_words, feedback)
-            query = self._with_feedback(query, first.docs)
+            query = self.with_feedback(query, first.docs)
             if not n:
                 docs = _without(self._all(query, k + len(omit), masks), omit)
                 by_words = self._by_words(query, docs)
@@ -325,7 +327,7 @@ class Likeness:
     def split(self, query: EncodedQuery, docs: Ints) -> list[Parts]:
         """Take the scores of documents apart."""
         topics = self.weights.dense * self.rows(docs) * query.point
-        terms = np.union1d(query.terms, self.words.terms(query))
+        terms = np.union1d(query.terms, query.words.terms)
         terms = np.union1d(terms, query.said_terms)
         parts = np.zeros((3, len(docs), len(terms)))
         by_words: tuple[tuple[float, WordComponent], ...] = (
@@ -342,13 +344,17 @@ class Likeness:
             found.append(Parts(row, terms[there], *parts[:, i, there]))
         return found
 
+    def with_feedback(self, query: EncodedQuery, docs: Ints) -> EncodedQuery:
+        """Turn a query towards the mean of the dense vectors of documents."""
+        length = float(np.linalg.norm(query.point))
+        if not len(docs) or not length:
+            return query
+        point = query.point / length + np.mean(self.rows(docs), axis=0)
+        return query._replace(point=point * (length / (np.linalg.norm(point) or 1.0)))
+
     def rows(self, docs: Ints) -> Doubles:
         """Give the dense vectors of documents as they are compared."""
         return self.dense.rows(docs)
-
-    def _candidates(self, query: EncodedQuery, n: int, masks: Sequence[Bools | None]) -> Ints:
-        found = [component.find(query, n, masks) for _, component in self.components]
-        return np.unique(np.concatenate([_NONE, *found]))
 
     def _all(self, query: EncodedQuery, n: int, masks: Sequence[Bools | None]) -> Ints:
         """Scan all documents for those that may be among the n best."""
@@ -359,13 +365,6 @@ class Likeness:
             if mask is not None:
                 scores[self.collection.bases[i] :][: len(mask)][~mask] = -np.inf
         return _best(scores, n)
-
-    def _with_feedback(self, query: EncodedQuery, docs: Ints) -> EncodedQuery:
-        length = float(np.linalg.norm(query.point))
-        if not len(docs) or not length:
-            return query
-        point = query.point / length + np.mean(self.rows(docs), axis=0)
-        return query._replace(point=point * (length / (np.linalg.norm(point) or 1.0)))
 
     def _masks(self, allowed: Sequence[Bools | None] | None) -> list[Bools | None]:
         """Leave out the documents that are deleted, or do not meet a filter."""

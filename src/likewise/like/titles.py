@@ -6,14 +6,11 @@ word that occurs f times counted as `f / (f + 1)`:
 
     Σ idf(w) f(w) / (f(w) + 1)  /  Σ idf(w)    over the words w of the title
 
-It is linear in the weights of the text's words, so that documents in hand can be mixed. It finds no
-candidates: whoever says a title shares all words with it, and the other parts find as many
-(benchmarks/likeness.py).
+It is linear in the weights of the text's words, so that documents in hand can be mixed.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -21,7 +18,7 @@ import numpy as np
 from likewise.collection.records import TermCounts
 from likewise.collection.snapshot import Snapshot
 from likewise.collection.words import TITLE
-from likewise.compiled import Bools, Doubles, Floats, Ids, Ints, kernel
+from likewise.compiled import Doubles, Floats, Ids, Ints, kernel
 from likewise.like.kernels import Table, place_of, table_of
 from likewise.retrieve.models import bm25_idf
 
@@ -30,7 +27,6 @@ if TYPE_CHECKING:
 
 # Where fewer documents have a title, those that have one would be preferred for that alone.
 _LEAST_TITLED = 0.5
-_NONE: Ints = np.empty(0, np.int64)
 
 
 def has_titles(collection: Snapshot) -> bool:
@@ -46,10 +42,6 @@ class Titles:
 
     def __init__(self, collection: Snapshot) -> None:
         self._collection = collection
-
-    def find(self, query: EncodedQuery, n: int, masks: Sequence[Bools | None]) -> Ints:
-        """Find none: the other parts do."""
-        return _NONE
 
     def score(self, query: EncodedQuery, docs: Ints) -> Doubles:
         """Score documents; 0 for those without a title."""

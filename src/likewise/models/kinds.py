@@ -102,6 +102,7 @@ class FinderKind(Kind):
     """An index of the vectors of a large segment; smaller ones are scanned."""
 
     name = "finder"
+    version = 2
     scope = Scope.SEGMENT
     root = "model"
 

@@ -72,7 +72,7 @@ class Model(ABC):
     # What suits vectors as they are stored: the metric by which the nearest have the largest inner
     # products, and the index of large segments.
     metric: ClassVar[str] = "cosine"
-    finder: ClassVar[str] = "ivf(refine=4)"
+    finder: ClassVar[str] = "cells"
     # What is noted of it when it is stored.
     derived: ClassVar[tuple[str, ...]] = (TYPICAL, DRIFT)
     # What a number of a vector is called.

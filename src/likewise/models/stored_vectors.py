@@ -79,6 +79,11 @@ class StoredVectors:
         return float(self._about.get("focus", BALANCED))
 
     @property
+    def effort(self) -> float:
+        """How much more than usual is read to find candidates, as counted when it was stored."""
+        return float(self._about.get("effort", 1.0))
+
+    @property
     def weights_before(self) -> Weights | None:
         """How parts were weighed before there was a dial, until the model is fitted or tuned."""
         before = self._about.get("weights")

@@ -28,10 +28,10 @@ methods (options in brackets, as in --method "hybrid(feedback=0)"):
   hybrid      topics and words             model= focus= candidates=200 feedback=3 only=
   bm25 tfidf ql ql-jm   the whole document as a query
   eq4 topn topn-lda lsh-tfidf   the formula and the baselines of the papers
-candidates are how many are taken by each part of the score, 0: all documents; feedback is how many
-of the best answers have their vectors added to the query's; only=dense compares topics (or axes, or
-vectors) alone, only=specific the words that these do not tell, only=words all words, only=titles
-how much of each title is said.
+candidates are how many documents are scored by all parts, 0: all; feedback is how many of the best
+answers have their vectors added to the query's; only=dense compares topics (or axes, or vectors)
+alone, only=specific the words that these do not tell, only=words all words, only=titles how much of
+each title is said.
 """
 
 _MANUAL = f"""\

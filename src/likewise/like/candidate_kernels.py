@@ -1,0 +1,105 @@
+"""The hot loops of finding candidates: sums of words over postings, and the best of them."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from likewise.collection.postings import BLOCK, BLOCK_BITS, Postings, block_of, start_of
+from likewise.compiled import Bools, Bytes, Floats, Ids, Int, Ints, Shorts, kernel
+from likewise.neighbours.largest import KEY_UNIT, offer
+
+# Sums are looked through in tiles of so many columns, whose maxima are taken many at a time.
+_COLUMNS, _TILE = 64, 4096
+
+Sums = NDArray[np.int16]
+
+
+@kernel
+def add_words(postings: Postings, rows: Ints, weights: Ids, sums: Sums) -> None:
+    """Add up what words give to the documents of a segment, a block at a time.
+
+    `rows` are those of the words in the postings (-1: none). Equals for each posting
+    `sums[block * BLOCK + doc] += weight * impact >> 8`; sums go to the end of the last block.
+    """
+    n = len(rows)
+    entries, ends = np.empty(n, np.int64), np.empty(n, np.int64)
+    for i in range(n):
+        known = rows[i] >= 0
+        entries[i] = np.int64(postings.heads[rows[i], 0]) if known else 0
+        ends[i] = np.int64(postings.heads[rows[i] + 1, 0]) if known else 0
+    for block in range(len(sums) >> BLOCK_BITS):
+        mine = sums[block * BLOCK : (block + 1) * BLOCK]
+        for i in range(n):
+            e = entries[i]
+            if e < ends[i] and block_of(postings.entries, e) == block:
+                first, last = start_of(postings.entries, e), start_of(postings.entries, e + 1)
+                add_word(postings.docs[first:last], postings.impacts[first:last], weights[i], mine)
+                entries[i] += 1
+
+
+@kernel
+def add_word(docs: Shorts, impacts: Bytes, weight: Any, sums: Sums) -> None:
+    """Add what one word gives to the documents of a block.
+
+    Equals `np.add.at(sums, docs, weight * impacts >> 8)`.
+    """
+    for p in range(len(docs)):
+        sums[docs[p]] += np.int16(np.int32(weight) * np.int32(impacts[p]) >> 8)
+
+
+@kernel
+def _raise(largest: Sums, sums: Sums) -> None:
+    """Take what is larger. Equals `np.maximum(largest, sums, out=largest)`."""
+    for i in range(len(largest)):
+        largest[i] = max(largest[i], sums[i])
+
+
+@kernel
+def offer_sums(sums: Sums, n: Int, allowed: Bools, heap: tuple[Ints, Int, Int]) -> Int:
+    """Offer the documents whose sum is above 0 to a heap; give its size.
+
+    Sums of n documents go to the end of a block. Equals offering each; what is not allowed is left
+    out, where the mask is not empty. Every 64th of some thousands is a column, and its largest
+    rules most out.
+    """
+    keys, size, base = heap
+    least = np.int64(0)
+    if size == len(keys) and size:
+        least = max(least, keys[0] >> 32)
+    largest = np.empty(_COLUMNS, np.int16)
+    for first in range(0, len(sums), _TILE):
+        largest[:] = 0
+        for start in range(first, first + _TILE, _COLUMNS):
+            _raise(largest, sums[start : start + _COLUMNS])
+        for column in range(_COLUMNS):
+            if largest[column] < max(least, 1):
+                continue
+            for row in range(first + column, min(first + _TILE, n), _COLUMNS):
+                if sums[row] >= max(least, 1) and (len(allowed) == 0 or allowed[row]):
+                    size = offer(keys, size, np.int64(sums[row]), base + row)
+                    if size == len(keys):
+                        least = max(least, keys[0] >> 32)
+    return size
+
+
+@kernel
+def offer_scores(
+    rows: Ints, scores: Floats, added: tuple[Sums, Any], heap: tuple[Ints, Int, Int]
+) -> Int:
+    """Offer rows to a heap by `scores + added[rows] * factor`; give its size."""
+    sums, factor = added
+    keys, size, base = heap
+    least = -(np.int64(1) << 62)
+    for j in range(len(rows)):
+        value = np.float64(scores[j])
+        if len(sums):
+            value += sums[rows[j]] * factor
+        score = np.int64(value * KEY_UNIT)
+        if score >= least:
+            size = offer(keys, size, score, base + rows[j])
+            if size == len(keys):
+                least = keys[0] >> 32
+    return size

@@ -1,0 +1,288 @@
+"""Which documents may be most like a query? Two lists of candidates, for all parts to score.
+
+By words: a document's sum of the query's words, weighed as the score weighs them, over the ordinary
+postings. A posting has its impact in BM25, and stands for what the word gives as a specific one
+too, which is on average `ratio · idf` times as much. The weightiest words are read, as many as have
+a number of postings together. Words of titles are read likewise, for what they say of them.
+
+By dense vectors and words together: the cells near the query's vector (`neighbours.cells`) are
+read, or where a segment has none all of its vectors, and what words have added up for a document is
+there already. How much is read and how many are taken is multiplied by the collection's `effort`,
+which is counted on a sample of its documents when a model is stored (`like.effort`).
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from likewise.collection.postings import BLOCK, bm25_norms
+from likewise.collection.segment import Segment
+from likewise.collection.words import MAIN, TITLE, term_rows
+from likewise.compiled import Bools, Doubles, Floats, Ints
+from likewise.like.candidate_kernels import add_words, offer_scores, offer_sums
+from likewise.like.components import EncodedQuery, Encoder
+from likewise.like.titles import Titles
+from likewise.models.model import Weights
+from likewise.neighbours.cells import CellsFinder
+from likewise.neighbours.int8 import scan_points, scan_rows
+from likewise.neighbours.largest import rows_of
+from likewise.retrieve.models import bm25_idf
+
+# Shares of the documents: so many postings are read for words and for words of titles, so many
+# vectors in cells, at an effort of 1. A filter that leaves fewer than the last share has them all
+# compared.
+# benchmarks/like_scale.py has what they find, on real documents and on others.
+_POSTINGS, _TITLES, _READ, _FEW = 0.8, 0.2, 0.06, 0.1
+_LEAST_POSTINGS, _LEAST_READ = 60_000, 12_000
+# For each candidate that is wanted, so many are listed by words and by heads of vectors.
+_BY_WORDS, _BY_HEADS = 2, 4
+# Sums of words are of 16 bits.
+_LARGEST_SUM = 32_000
+_IMPACT = 255
+# What specific words give for their impact is measured on so many documents.
+_SAMPLE = 200
+
+Sums = NDArray[np.int16]
+# Terms and their weights.
+_Weighed = tuple[Ints, Doubles]
+_ALL: Bools = np.zeros(0, np.bool_)
+_NO_SUMS: Sums = np.zeros(0, np.int16)
+
+
+class Candidates:
+    """Finds candidates for a likeness of these weights; safe to use from several threads."""
+
+    def __init__(self, encoder: Encoder, weights: Weights, *, effort: float) -> None:
+        self.encoder = encoder
+        self.collection = encoder.collection
+        self.weights = weights
+        self.effort = effort
+        self.titles = Titles(encoder.collection)
+        self._spaces: list[Sums] = []
+
+    def find(self, query: EncodedQuery, n: int, masks: Sequence[Bools | None]) -> Ints:
+        """Find about n documents (times the effort), ascending, of those of the masks.
+
+        Among them are, if all goes well, those most like the query.
+        """
+        segments = self.collection.segments
+        opened = [
+            segment.n_docs if mask is None else int(np.count_nonzero(mask))
+            for segment, mask in zip(segments, masks, strict=True)
+        ]
+        if not sum(opened):
+            return np.empty(0, np.int64)
+        share = self.collection.n_docs / sum(opened)
+        fields = {
+            MAIN: self._read(MAIN, _POSTINGS * share, *self._by_words(query)),
+            TITLE: self._read(TITLE, _TITLES * share, *self._by_titles(query)),
+        }
+        point = self.weights.dense * query.point
+        scale = math.sqrt(float(point @ point))
+        scale += sum(float(np.abs(weights).sum()) for _, weights in fields.values())
+        if not scale:
+            return np.empty(0, np.int64)
+        # Only the order counts: scores are made at most 1.
+        words = _Words({name: (its, weights / scale) for name, (its, weights) in fields.items()})
+        n = math.ceil(n * self.effort)
+        found, scores = list[Ints](), list[Floats]()
+        for i, mask in enumerate(masks):
+            if opened[i]:
+                rows, mine = self._of_segment(i, words, point / scale, n, (mask, opened[i]))
+                found.append(rows + self.collection.bases[i])
+                scores.append(mine)
+        docs, every = np.concatenate(found), np.concatenate(scores)
+        if len(docs) > n:
+            if self.weights.titles:
+                titles = self.titles.score(query, docs)
+                every = every + np.float32(self.weights.titles / scale) * titles.astype(np.float32)
+            docs = docs[every >= np.partition(every, len(every) - n)[len(every) - n]]
+        return docs
+
+    def _of_segment(
+        self, i: int, words: _Words, point: Doubles, n: int, opened: tuple[Bools | None, int]
+    ) -> tuple[Ints, Floats]:
+        """Give candidates of a segment, ascending, with scores by dense vectors and words read."""
+        segment, (mask, n_open) = self.collection.segments[i], opened
+        asked, lists = point.astype(np.float32), list[Ints]()
+        plain = sums = _NO_SUMS
+        factor = words.factor
+        with self._space(segment.n_docs) as space:
+            if factor:
+                plain, sums = space
+                plain[:] = 0
+                words.add(segment, MAIN, plain)
+                sums[:] = plain
+                words.add(segment, TITLE, sums)
+                heap = np.empty(min(_BY_WORDS * n, n_open), np.int64)
+                allowed = _ALL if mask is None else mask
+                lists.append(heap[: offer_sums(sums, segment.n_docs, allowed, (heap, 0, 0))])
+            if self.weights.dense:
+                heap = np.empty(min(_BY_HEADS * n, n_open), np.int64)
+                size = self._offer_dense(i, point, (sums, factor), opened, heap)
+                lists.append(heap[:size])
+            rows = np.unique(np.concatenate([rows_of(keys) for keys in lists]))
+            codes, scales, _ = self.encoder.segments[i]
+            scores = np.zeros(len(rows), np.float32)
+            if self.weights.dense:
+                scan_rows(rows, codes, scales, asked, scores)
+            if factor:
+                # Titles are short enough to be compared as they are, by whoever asks.
+                scores += plain[rows] * np.float32(factor)
+        return rows, scores
+
+    def _offer_dense(
+        self,
+        i: int,
+        point: Doubles,
+        added: tuple[Sums, float],
+        opened: tuple[Bools | None, int],
+        keys: Ints,
+    ) -> int:
+        """Offer rows of a segment by dense vectors, with what words have added up."""
+        finder, n, (mask, n_open) = self._finders[i], self.collection.segments[i].n_docs, opened
+        if isinstance(finder, CellsFinder) and n_open >= _FEW * n:
+            # Of what is read a filter leaves a share.
+            read = math.ceil((_READ * n + _LEAST_READ) * self.effort * n / n_open)
+            return finder.offer(point, (keys, 0, 0), read=read, added=added, allowed=mask)
+        codes, scales, _ = self.encoder.segments[i]
+        rows = np.arange(n) if mask is None else np.flatnonzero(mask)
+        scores = np.empty(len(rows), np.float32)
+        if mask is None:
+            scan_points(codes, scales, point.astype(np.float32), scores)
+        else:
+            scan_rows(rows, codes, scales, point.astype(np.float32), scores)
+        return int(offer_scores(rows, scores, added, (keys, 0, 0)))
+
+    @contextmanager
+    def _space(self, n_docs: int) -> Iterator[Sums]:
+        """Lend two rows of sums, to the end of a block; they are used again and again."""
+        try:
+            space = self._spaces.pop()
+        except IndexError:
+            most = max(segment.n_docs for segment in self.collection.segments)
+            space = np.empty((2, -(-most // BLOCK) * BLOCK), np.int16)
+        yield space[:, : -(-n_docs // BLOCK) * BLOCK]
+        self._spaces.append(space)
+
+    def _by_words(self, query: EncodedQuery) -> tuple[Ints, Doubles]:
+        """Give terms of the query and what a posting of each adds, for an impact of 1."""
+        terms, weights = query.words.terms, self.weights.words * query.words.weights
+        if not self.weights.words:
+            terms, weights = terms[:0], weights[:0]
+        if not self.weights.specific:
+            return terms, weights
+        known = (query.terms < self.collection.n_terms) & (query.weights > 0)
+        own = query.terms[known]
+        doc_freqs, _ = self.collection.frequencies(own)
+        given = query.weights[known] * bm25_idf(self.collection.n_docs, doc_freqs)
+        every = np.union1d(terms, own)
+        out = np.zeros(len(every))
+        out[np.searchsorted(every, terms)] += weights
+        out[np.searchsorted(every, own)] += self.weights.specific * self.ratio * given
+        return every, out
+
+    def _by_titles(self, query: EncodedQuery) -> tuple[Ints, Doubles]:
+        """Give terms of the query and what a posting of each in a title adds."""
+        if not self.weights.titles or not self.collection.has_field(TITLE):
+            return query.said_terms[:0], query.said[:0]
+        known = query.said_terms < self.collection.n_terms
+        terms = query.said_terms[known]
+        doc_freqs, _ = self.collection.frequencies(terms)
+        rarity = bm25_idf(self.collection.n_docs, doc_freqs)
+        return terms, self.weights.titles * self.title_ratio * query.said[known] * rarity
+
+    def _read(self, field: str, share: float, terms: Ints, weights: Doubles) -> _Weighed:
+        """Choose the words that are read, the weightiest, within a number of postings."""
+        doc_freqs, _ = self.collection.frequencies(terms, field)
+        left = max(share * self.collection.n_docs, _LEAST_POSTINGS) * self.effort
+        chosen = []
+        order = np.lexsort((terms, -np.abs(weights)))
+        for place, n in zip(order.tolist(), doc_freqs[order].tolist(), strict=True):
+            if n <= left:
+                chosen.append(place)
+                left -= n
+        return terms[chosen], weights[chosen]
+
+    @cached_property
+    def ratio(self) -> float:
+        """What a specific word of a document weighs on average, for its impact and rarity in BM25.
+
+        The least squares over the stored words of a sample of documents.
+        """
+        collection = self.collection
+        live = collection.live_docs()
+        docs = live[:: max(len(live) // _SAMPLE, 1)][:_SAMPLE]
+        products = squares = 0.0
+        for i, _, rows in collection.by_segment(docs):
+            counted = collection.term_counts(rows + collection.bases[i])
+            norms = self.encoder.retriever.norms(rows + collection.bases[i])
+            bounds, own, weights, scales = self.encoder.segments[i].words
+            for j, row in enumerate(rows.tolist()):
+                mine = slice(int(bounds[row]), int(bounds[row + 1]))
+                its = slice(int(counted.bounds[j]), int(counted.bounds[j + 1]))
+                terms, counts = counted.terms[its], counted.counts[its].astype(np.float64)
+                at = np.minimum(np.searchsorted(terms, own[mine]), max(len(terms) - 1, 0))
+                there = np.flatnonzero(weights[mine] > 0)
+                if not len(terms) or not len(there):
+                    continue
+                at = at[there]
+                given = weights[mine][there] * np.float64(scales[row])
+                doc_freqs, _ = collection.frequencies(terms[at].astype(np.int64))
+                impacts = counts[at] / (counts[at] + norms[j])
+                impacts *= bm25_idf(collection.n_docs, doc_freqs)
+                products += float(given @ impacts)
+                squares += float(impacts @ impacts)
+        return products / squares if squares else 0.0
+
+    @cached_property
+    def title_ratio(self) -> float:
+        """What a word is of its title on average, by its rarity, for the impact of its posting."""
+        collection = self.collection
+        live = collection.live_docs()
+        docs = live[:: max(len(live) // _SAMPLE, 1)][:_SAMPLE]
+        bounds, terms, _ = collection.term_counts(docs, TITLE)
+        doc_freqs, _ = collection.frequencies(terms.astype(np.int64))
+        sums = np.zeros(len(docs))
+        owners = np.repeat(np.arange(len(docs)), np.diff(bounds))
+        np.add.at(sums, owners, bm25_idf(collection.n_docs, doc_freqs))
+        lengths = collection.lengths(docs, TITLE).astype(np.uint32)
+        average = max(collection.average_length_of(TITLE), 1e-9)
+        impacts = 1 / (1 + bm25_norms(lengths, average).astype(np.float64))
+        there = sums > 0
+        squares = float(np.square(impacts[there]).sum())
+        return float((impacts[there] / sums[there]).sum()) / squares if squares else 0.0
+
+    @cached_property
+    def _finders(self) -> Sequence[Any]:
+        """What finds the vectors of each segment, where they are compared as they are stored."""
+        if self.encoder.as_stored:
+            return self.encoder.stored.finders
+        return [None] * len(self.collection.segments)
+
+
+class _Words:
+    """Words of fields that are read, with weights as whole numbers whose sum fits 16 bits."""
+
+    def __init__(self, fields: Mapping[str, _Weighed]) -> None:
+        unit = sum(float(np.abs(weights).sum()) for _, weights in fields.values()) / _LARGEST_SUM
+        self.fields = {
+            name: (terms, np.rint(weights / (unit or 1.0)).astype(np.int32))
+            for name, (terms, weights) in fields.items()
+        }
+        # What a sum is multiplied by: an impact of 255 is one of 1, and products are cut to 256ths.
+        self.factor = unit * (_IMPACT + 1) / _IMPACT
+
+    def add(self, segment: Segment, field: str, sums: Sums) -> None:
+        """Add what the words of a field give to documents of a segment."""
+        terms, whole = self.fields[field]
+        if len(terms):
+            postings = segment.words(field).postings
+            add_words(postings, term_rows(terms, postings.terms), whole, sums)

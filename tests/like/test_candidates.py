@@ -1,0 +1,164 @@
+"""Candidates: sums of words over postings, and what is found of what scoring everything finds."""
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import likewise as lw
+from likewise.collection.words import term_rows
+from likewise.like.candidate_kernels import add_word, add_words, offer_scores, offer_sums
+from likewise.like.components import Encoder
+from likewise.like.effort import EFFORTS, measure_effort
+from likewise.like.hybrid import Likeness, weights_of
+from likewise.like.kernels import score_records, table_of
+from likewise.models import kinds
+from likewise.models.stored_vectors import vectors_of
+from likewise.neighbours.cells import CellsFinder
+from likewise.neighbours.largest import KEY_UNIT, rows_of
+from likewise.records import Filter
+from likewise.retrieve.question import of_doc
+from likewise.stages.masks import mask_of
+
+
+def documents(n):
+    """Documents of thirty words, of one of twenty themes or of all."""
+    random = np.random.default_rng(0)
+    for i in range(n):
+        theme = int(random.integers(20))
+        own = random.geometric(0.03, 20) * 20 + theme
+        words = [f"word{number}" for number in (*own, *random.geometric(0.003, 10))]
+        text = " ".join(words)
+        yield {"id": f"d{i}", "text": text, "theme": f"t{theme % 4}", "year": 1980 + i % 20}
+
+
+@pytest.fixture(scope="module")
+def c(tmp_path_factory):
+    """Segments with cells and without, and deletions."""
+    folder = tmp_path_factory.mktemp("candidates") / "c.lw"
+    every = list(documents(1100))
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(kinds, "FEWEST_FOUND", 500)
+        c = lw.index(every[:1000], to=folder, model="lsi(topics=8)")
+    c.add(every[1000:])
+    c.delete([every[5]["id"], every[1005]["id"]])
+    return c
+
+
+def likeness(c, focus="balanced"):
+    stored = vectors_of(c.snapshot)
+    return Likeness(Encoder(stored), weights_of(stored, focus))
+
+
+@pytest.mark.parametrize("focus", ["subject", "balanced", "thing"])
+@pytest.mark.parametrize("chosen", ["", "theme=t1", "theme=t1 & year=1990"])
+def test_what_is_most_like_is_found(c, focus, chosen):
+    mine, s = likeness(c, focus), c.snapshot
+    assert [isinstance(one, CellsFinder) for one in vectors_of(s).finders] == [True, False]
+    allowed = mask_of(s, Filter.parse(chosen)).segments if chosen else None
+    shares = []
+    for doc in range(0, 1100, 40):
+        asked, omit = mine.encoder.encode(*of_doc(s, doc)), np.array([doc])
+        options = {"k": 10, "feedback": 3, "allowed": allowed, "omit": omit}
+        truth, _ = mine.rank(asked, candidates=0, **options)
+        assert len(truth.docs) >= 3
+        found, turned = mine.rank(asked, candidates=50, **options)
+        assert np.isin(found.docs, s.live_docs()).all()
+        both = np.isin(truth.docs, found.docs)
+        shares.append(both.mean() if len(both) else 1.0)
+        assert np.array_equal(found.scores, mine.score(turned, found.docs))
+    assert np.mean(shares) >= 0.99
+
+
+def test_all_that_a_filter_leaves_are_compared(c):
+    mine, s = likeness(c), c.snapshot
+    masks = [np.zeros(segment.n_docs, np.bool_) for segment in s.segments]
+    masks[0][[3, 400, 800]] = masks[1][7] = True
+    asked = mine.encoder.encode(*of_doc(s, 0))
+    docs = mine.candidates.find(asked, 10, masks)
+    assert docs.tolist() == [3, 400, 800, 1007]
+    assert not len(mine.candidates.find(asked, 10, [~one & one for one in masks]))
+
+
+def test_effort_is_counted(c, monkeypatch):
+    stored = vectors_of(c.snapshot)
+    assert measure_effort(Encoder(stored), stored.typical) == EFFORTS[0]
+    monkeypatch.setattr("likewise.like.effort._FOUND", 1.1)
+    assert measure_effort(Encoder(stored), stored.typical) == EFFORTS[-1]
+    stored.finders = [None, None]
+    assert measure_effort(Encoder(stored), stored.typical) == EFFORTS[0]
+
+
+def test_more_effort_gives_more(c):
+    mine = likeness(c)
+    asked = mine.encoder.encode(*of_doc(c.snapshot, 0))
+    masks = [None, None]
+    few = mine.candidates.find(asked, 20, masks)
+    mine.candidates.effort = 3.0
+    many = mine.candidates.find(asked, 20, masks)
+    assert len(few) >= 20
+    assert len(many) >= 60
+
+
+def test_sums_of_words_are_those_of_postings(c):
+    segment = c.snapshot.segments[0]
+    postings = segment.words().postings
+    terms = np.array([3, 10, 10**6, 40])
+    rows, weights = term_rows(terms, postings.terms), np.array([900, -300, 50, 7000], np.int32)
+    sums = np.zeros(1 << 16, np.int16)
+    add_words(postings, rows, weights, sums)
+    expected = np.zeros(1 << 16, np.int16)
+    for row, weight in zip(rows.tolist(), weights.tolist(), strict=True):
+        if row >= 0:
+            first, last = (int(postings.heads[i, 0]) for i in (row, row + 1))
+            start, stop = (int(postings.entries[e]) >> 32 for e in (first, last))
+            impacts = weight * postings.impacts[start:stop].astype(np.int64) >> 8
+            np.add.at(expected, postings.docs[start:stop], impacts.astype(np.int16))
+    assert np.array_equal(sums, expected)
+    assert sums.any()
+
+
+@given(st.integers(0, 2**32 - 1), st.integers(1, 12), st.integers(1, 9000))
+@settings(max_examples=30)
+def test_kernels_equal_numpy(seed, room, n):
+    random = np.random.default_rng(seed)
+    sums = np.zeros(-(-n // 4096) * 4096, np.int16)
+    sums[:n] = random.integers(-50, 50, n)
+    allowed = random.random(n) < 0.7
+    for mask in (np.zeros(0, np.bool_), allowed):
+        heap = np.empty(room, np.int64)
+        size = offer_sums(sums, n, mask, (heap, 0, 0))
+        rows = np.flatnonzero((sums[:n] > 0) & (allowed if len(mask) else True))
+        best = rows[np.lexsort((rows, -sums[rows].astype(int)))[:room]]
+        assert rows_of(heap[:size]).tolist() == sorted(best.tolist())
+    rows = np.flatnonzero(allowed)
+    scores = random.normal(size=len(rows)).astype(np.float32)
+    heap = np.empty(room, np.int64)
+    size = offer_scores(rows, scores, (sums, 0.01), (heap, 0, 0))
+    both = np.floor((scores.astype(np.float64) + sums[rows] * 0.01) * KEY_UNIT)
+    best = rows[np.lexsort((rows, -both))[:room]]
+    assert rows_of(heap[:size]).tolist() == sorted(best.tolist())
+    docs, impacts = random.permutation(4096)[:50].astype(np.uint16), random.integers(0, 256, 50)
+    one = np.zeros(4096, np.int16)
+    add_word(docs, impacts.astype(np.uint8), np.int32(700), one)
+    expected = np.zeros(4096, np.int16)
+    expected[docs] = 700 * impacts >> 8
+    assert np.array_equal(one, expected)
+
+
+def test_scores_by_records_are_bm25(c):
+    s = c.snapshot
+    segment = s.segments[0]
+    records, random = segment.words().records, np.random.default_rng(0)
+    terms = np.sort(random.permutation(s.n_terms)[: s.n_terms // 2])
+    weights, rows = random.normal(size=len(terms)), np.arange(0, 1000, 7)
+    norms = random.random(len(rows)).astype(np.float32) + 1
+    out = np.empty(len(rows))
+    table = table_of(terms, weights)
+    score_records(rows, (records.stream, records.offsets), table, norms, out)
+    bounds, theirs, counts = s.term_counts(rows)
+    vector = np.zeros(s.n_terms)
+    vector[terms] = weights
+    impacts = counts / (counts + np.repeat(norms.astype(np.float64), np.diff(bounds)))
+    expected = np.add.reduceat(vector[theirs] * impacts, bounds[:-1])
+    assert out == pytest.approx(expected, abs=1e-9)
