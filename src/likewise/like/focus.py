@@ -32,10 +32,10 @@ class Curve(NamedTuple):
     titles: tuple[float, float, float]
 
 
-TITLED = Curve(words=(0.3, 0.3, 1.0), titles=(0.0, 0.1, 0.6))
+TITLED = Curve(words=(0.3, 0.3, 1.0), titles=(0.0, 0.1, 0.4))
 UNTITLED = Curve(words=(0.3, 0.5, 1.0), titles=(0.0, 0.0, 0.0))
 # The share of specific words in the weight of words.
-SPECIFIC = (0.3, 0.3, 0.4)
+SPECIFIC = 0.3
 
 
 def read_focus(focus: str | float) -> float:
@@ -66,13 +66,11 @@ def weights_at(place: float, typical: Typical, *, dense: float = 1.0) -> Weights
     What no document has counts for nothing, and the others for all.
     """
     curve = TITLED if typical.titles else UNTITLED
-    words, titles, share = (
-        float(np.interp(place, [*LEVELS.values()], at)) for at in (*curve, SPECIFIC)
-    )
+    words, titles = (float(np.interp(place, [*LEVELS.values()], at)) for at in curve)
     every = (
         (dense, typical.dense),
-        (words * share, typical.specific),
-        (words * (1 - share), typical.words),
+        (words * SPECIFIC, typical.specific),
+        (words * (1 - SPECIFIC), typical.words),
         (titles, typical.titles),
     )
     total = sum(weight for weight, there in every if there) or 1.0
