@@ -272,11 +272,15 @@ class Scored(NamedTuple):
 def scored(task: Task, stored: StoredVectors, n: int = 300) -> list[Scored]:
     """Score the candidates of every query by each part."""
     likeness = Likeness(Encoder(stored), Weights(1, 1, 1, 1))
-    masks: list[Any] = [None] * len(stored.collection.segments)
+    live = stored.collection.live_docs()
     out = []
     for doc in task.docs.tolist():
         query: EncodedQuery = likeness.encoder.encode(*of_doc(stored.collection, doc))
-        found = [component.find(query, n, masks) for _, component in likeness.components]
+        found = []
+        for _, component in likeness.components:
+            scores = np.zeros(stored.collection.n_slots, np.float32)
+            component.scan(query, 1.0, scores)
+            found.append(live[np.argsort(-scores[live], kind="stable")[:n]])
         docs = np.setdiff1d(np.concatenate(found), [doc])
         parts = np.stack([component.score(query, docs) for _, component in likeness.components])
         out.append(Scored(query.point, docs, parts, likeness.rows(docs)))

@@ -6,6 +6,7 @@ import pytest
 import likewise as lw
 from likewise import registry
 from likewise.like import smooth as smoothing
+from likewise.like.candidates import Candidates
 from likewise.records import Filter, Match, Query, QueryDocument, match_any
 from likewise.retrieve.search import Retriever
 from likewise.stages.stage import Chain, Context, as_results
@@ -290,10 +291,12 @@ def test_smoothing_reads_so_many_of_what_it_is_given(c, first, monkeypatch):
 )
 def test_explaining_searches_no_more_often(c, ask, monkeypatch):
     searched = []
-    rank = Retriever.rank
-    monkeypatch.setattr(
-        Retriever, "rank", lambda *args, **options: searched.append(1) or rank(*args, **options)
-    )
+
+    def counted(search):
+        return lambda *args, **options: searched.append(1) or search(*args, **options)
+
+    monkeypatch.setattr(Retriever, "rank", counted(Retriever.rank))
+    monkeypatch.setattr(Candidates, "find", counted(Candidates.find))
     numbers = []
     for explain in (False, True):
         searched.clear()
