@@ -96,7 +96,8 @@ def fitted(c, models, options):
         spent = f", {seconds:.0f} s to fit" if seconds else ""
         print(
             f"  {configs.get(name, name)}: {model.width} axes{power}, parts count "
-            f"{weights.dense:.2f}, {weights.specific:.2f} and {weights.words:.2f}{spent}",
+            f"{weights.dense:.2f}, {weights.specific:.2f}, {weights.words:.2f} and "
+            f"{weights.titles:.2f}{spent}",
             flush=True,
         )
 

@@ -56,11 +56,11 @@ TURN = 60
 SEED = 1
 # What is tried in place of a constant of the kernel.
 TUNED = {
-    "_LOOK_COST": (2500, 10000),
+    "_LOOK_COST": (7500, 30000),
     "_FIND_COST": (50, 200),
     "_RECORD_COST": (500, 2000),
     "_SCORE_COST": (2, 6),
-    "_FALLEN": (0.5, 0.85),
+    "_FALLEN": (0.25, 0.85),
     "_SPARSE": (512, 8192),
     "_RARE": (16.0, 256.0),
     "_MANY": (16, 256),

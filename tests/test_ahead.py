@@ -286,7 +286,7 @@ def test_a_file_that_is_damaged_or_cannot_be_loaded_is_passed_over(linked, tmp_p
 
 
 def test_a_machine_without_a_compiler_is_told(tmp_path):
-    code = "from likewise import linking; linking._compiler()"
+    code = "from likewise import linking; linking.find_compiler()"
     done = subprocess.run(
         [sys.executable, "-c", f"import sysconfig; sysconfig._CONFIG_VARS = {{}}; {code}"],
         env={"PYTHONPATH": str(SOURCE.parent), "PATH": str(tmp_path)},

@@ -152,15 +152,13 @@ def test_a_tour_of_a_wheel_with_compiled_kernels_compiles_nothing(tree, kept, tm
 # Kernels that the tour does not reach: what large collections and graphs need, or what is added to.
 NOT_REACHED = {
     "likewise.collection.records.decode_text_sizes",
-    "likewise.neighbours.int8.scan_rows",
     "likewise.neighbours.list_kernels.propose_above",
     "likewise.neighbours.tiles.scan_columns",
     "likewise.terms.laplacian.add_squares",
-    "likewise.terms.laplacian.multiply_columns",
     "likewise.terms.laplacian.multiply_lanes",
     "likewise.terms.occurrences._splice",
     "likewise.terms.pair_kernels.merge_rows",
-    "likewise.terms.solving.project",
+    "likewise.terms.null_space.project",
 }
 
 

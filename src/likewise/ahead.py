@@ -90,7 +90,12 @@ def _files() -> Iterator[Path]:
         yield wheel
     for folder in kernel_folders.places():
         for path in sorted(folder.glob(name_of("*"))):
-            if path.name == name_of(digest_of(path)):
+            try:
+                digest = digest_of(path)
+            except OSError as error:
+                _log.warning("%s cannot be read (%s): make it anew: likewise compile", path, error)
+                continue
+            if path.name == name_of(digest):
                 yield path
             else:
                 _log.warning("%s is damaged: make it anew: likewise compile", path)
@@ -116,7 +121,10 @@ def classes_of(told: str) -> tuple[type, ...] | None:
     found = []
     for one in told.split():
         module, name, _ = one.split(":")
-        kind = getattr(import_module(module), name, None)
+        try:
+            kind = getattr(import_module(module), name, None)
+        except ImportError:
+            return None
         if not isinstance(kind, type) or described(kind) != one:
             return None
         found.append(kind)

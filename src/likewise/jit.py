@@ -30,7 +30,9 @@ def dispatcher_of(kernel: Kernel) -> Any:
 def is_kept(kernel: Kernel) -> bool:
     """Tell whether a kernel was compiled before, for any types of arguments."""
     name = f"{kernel.name}.{sys.implementation.cache_tag}-{content_of(kernel)}-*"
-    return any(next(place.glob(name), None) for place in kernel_folders.places())
+    room = kernel_folders.room()
+    places = {*kernel_folders.places(), *([room] if room else [])}
+    return any(next(place.glob(name), None) for place in places)
 
 
 # The processor

@@ -59,7 +59,7 @@ def link(recorded: Recorded, *, to: Path) -> Linked:
     It takes the place of one that is there.
     """
     done = Linked(to)
-    compiler = _compiler()
+    compiler = find_compiler()
     with tempfile.TemporaryDirectory(prefix="likewise-compile-") as name:
         folder = Path(name)
         rows: list[_Row] = []
@@ -80,6 +80,8 @@ def link(recorded: Recorded, *, to: Path) -> Linked:
         to.mkdir(parents=True, exist_ok=True)
         aside = to / f".{uuid4().hex}"
         shutil.copy(made, aside)
+        # Whoever may use the folder may use what is in it.
+        aside.chmod(0o755)
         aside.replace(done.path)
     for older in to.glob(ahead.name_of("*")):
         if older != done.path:
@@ -232,7 +234,7 @@ def _quoted(text: str) -> str:
     return '"' + "".join(f"\\{ord(c):03o}" if c in '"\\?' else c for c in text) + '"'
 
 
-def _compiler() -> list[str]:
+def find_compiler() -> list[str]:
     """Find a C compiler: $CC, the one that Python was compiled by, or one that is installed."""
     for command in (os.environ.get("CC"), sysconfig.get_config_var("CC"), "cc", "gcc", "clang"):
         parts = shlex.split(command or "")

@@ -71,7 +71,7 @@ def helpers(monkeypatch):
 def test_a_second_process_is_started_and_waited_for(helpers, capsys):
     with compiled_beside(quiet=False):
         [helper] = helpers
-        assert helper.command == [sys.executable, "-m", "likewise.app.first_use"]
+        assert helper.command == [sys.executable, "-P", "-m", "likewise.app.first_use"]
         assert helper.done == []
     assert helper.done == ["waited for"]
     said = capsys.readouterr().err

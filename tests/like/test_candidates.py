@@ -162,3 +162,25 @@ def test_scores_by_records_are_bm25(c):
     impacts = counts / (counts + np.repeat(norms.astype(np.float64), np.diff(bounds)))
     expected = np.add.reduceat(vector[theirs] * impacts, bounds[:-1])
     assert out == pytest.approx(expected, abs=1e-9)
+
+
+def test_a_filter_or_many_answers_leave_none_out(tmp_path, monkeypatch):
+    """Sums of 16 bits are 0 for light words, and cells are read in part: few need neither."""
+    words = [f"word{i}" for i in range(400)]
+    long = {"id": "long", "text": " ".join(words), "kind": "asked"}
+    others = [
+        {"id": f"d{i}", "text": f"common {words[i % 400]} {words[(7 * i) % 400]}", "kind": "other"}
+        for i in range(1200)
+    ]
+    others[17] |= {"text": "common", "kind": "wanted"}
+    c = lw.index([long, *others], to=tmp_path / "c.lw", model="lsi(topics=4)")
+    monkeypatch.setattr("likewise.like.candidates._LEAST_POSTINGS", 10)
+    monkeypatch.setattr("likewise.like.candidates._POSTINGS", 0.001)
+    text = " ".join([*words, "common"])
+    for method in ("hybrid", "hybrid(only=words)"):
+        [found] = c.like(text=text, method=method, filter="kind=wanted")
+        assert found.doc_id == "d17"
+        every = c.like(text=text, k=1200, method=method)
+        whole = method.rstrip(")") + (",candidates=0)" if "(" in method else "(candidates=0)")
+        scanned = c.like(text=text, k=1200, method=whole)
+        assert [one.doc_id for one in every] == [one.doc_id for one in scanned]

@@ -89,7 +89,7 @@ def test_what_does_not_fit_is_refused(coded, finder):
     finder.save(memory)
     with pytest.raises((UsageError, DamagedError)):
         Cells(axes=20).load(memory, coded)
-    with pytest.raises(UsageError, match="cells must be 0 or more, axes at least 1"):
+    with pytest.raises(UsageError, match="cells must be 0 or more, axes from 1 to 512"):
         Cells(axes=0)
 
 

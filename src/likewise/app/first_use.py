@@ -19,6 +19,7 @@ from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
+from likewise import kernel_folders
 from likewise.app.progress import is_unwanted
 
 if TYPE_CHECKING:
@@ -59,7 +60,9 @@ def lines() -> tuple[list[Line], list[Line]]:
 def compiled_beside(*, quiet: bool) -> Iterator[None]:
     """Say that something is compiled, where it is, and have a second process help."""
     listed, _ = lines()
-    if is_unwanted() or not listed or not _is_needed(listed):
+    # Where nothing can be kept a second process would compile for nobody.
+    kept = kernel_folders.room() is not None
+    if not kept or is_unwanted() or not listed or not _is_needed(listed):
         yield
         return
     n_cores = min(2, len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else 1)
@@ -69,13 +72,18 @@ def compiled_beside(*, quiet: bool) -> Iterator[None]:
     if n_cores < 2:
         yield
         return
-    helper = subprocess.Popen(
-        [sys.executable, "-m", "likewise.app.first_use"],
-        stdin=subprocess.DEVNULL,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.DEVNULL,
-        start_new_session=True,
-    )
+    try:
+        # -P: nothing is imported from the working directory, whose files may be anybody's.
+        helper = subprocess.Popen(
+            [sys.executable, "-P", "-m", "likewise.app.first_use"],
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.DEVNULL,
+            start_new_session=True,
+        )
+    except OSError:
+        yield
+        return
     try:
         yield
     except BaseException:

@@ -10,9 +10,12 @@ from collections.abc import Callable, Iterator
 from contextlib import redirect_stderr, redirect_stdout
 from importlib.util import find_spec
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from likewise.errors import LikewiseError
+
+if TYPE_CHECKING:
+    from likewise.engine.collection import Collection
 
 # What documents are made up of; no word may be read as one of another language.
 _SUBJECTS = (
@@ -41,8 +44,9 @@ _FIRST = (
     "index docs.jsonl --to a.lw",
     "search a.lw boundary layer of nonesuch wings",
     "search a.lw boundary layer transition --explain",
-    "like a.lw --id 3 --explain",
-    "like a.lw --text 'flutter of swept wings'",
+    # Few candidates: of a small collection all documents would be.
+    "like a.lw --id 3 --method 'hybrid(candidates=10)' --explain",
+    "like a.lw --text 'flutter of swept wings' --method 'hybrid(candidates=10)'",
 )
 # A command, and the package that it needs.
 _REST = (
@@ -76,6 +80,7 @@ _REST = (
     ("", "search a.lw 'sparse matrices' --smooth klsa --explain"),
     ("", "search a.lw 'sparse matrices' --smooth 'klsa(by=score,docs=0,scale=raw)'"),
     ("", "like a.lw --id 3 --id 4 --unlike 5 --focus thing --filter year=1990"),
+    ("", "like a.lw --id 3 --method 'hybrid(candidates=5)' -k 5 --focus thing --filter 'year>=1'"),
     ("", "like a.lw --doc draft.txt --focus subject --explain --html like.html"),
     ("", "like a.lw --text '{longer}' --explain"),
     *(
@@ -239,3 +244,19 @@ def _use_from_python(folder: Path) -> None:
             near = lw.build_neighbours(topics, metric=metric)
             near.nearest(topics, k=1)
             near.within(topics, 0.5)
+        _find_in_cells(collection)
+
+
+def _find_in_cells(collection: Collection) -> None:
+    """Do what `like` does in large segments."""
+    import numpy as np
+
+    from likewise.models.stored_vectors import vectors_of
+    from likewise.neighbours.cells import Cells
+
+    coded = vectors_of(collection.snapshot).segments[0].dense
+    n, width = coded.codes.shape
+    cells, point = Cells().build(coded), np.full(width, width**-0.5)
+    cells.propose(point.astype(np.float32), 5)
+    sums, heap = np.zeros(n, np.int16), (np.empty(5, np.int64), 0, 0)
+    cells.offer(point, heap, read=n, added=(sums, 0.5), allowed=np.ones(n, np.bool_))

@@ -79,6 +79,9 @@ class Candidates:
         ]
         if not sum(opened):
             return np.empty(0, np.int64)
+        n = math.ceil(n * self.effort)
+        if sum(opened) <= _BY_HEADS * n:
+            return self._all(masks)
         share = self.collection.n_docs / sum(opened)
         fields = {
             MAIN: self._read(MAIN, _POSTINGS * share, *self._by_words(query)),
@@ -91,7 +94,6 @@ class Candidates:
             return np.empty(0, np.int64)
         # Only the order counts: scores are made at most 1.
         words = _Words({name: (its, weights / scale) for name, (its, weights) in fields.items()})
-        n = math.ceil(n * self.effort)
         found, scores = list[Ints](), list[Floats]()
         for i, mask in enumerate(masks):
             if opened[i]:
@@ -105,6 +107,15 @@ class Candidates:
                 every = every + np.float32(self.weights.titles / scale) * titles.astype(np.float32)
             docs = docs[every >= np.partition(every, len(every) - n)[len(every) - n]]
         return docs
+
+    def _all(self, masks: Sequence[Bools | None]) -> Ints:
+        """Give all documents of the masks: where they are few, or many are wanted."""
+        rows = [
+            np.arange(segment.n_docs) if mask is None else np.flatnonzero(mask)
+            for segment, mask in zip(self.collection.segments, masks, strict=True)
+        ]
+        bases = self.collection.bases[: len(rows)]
+        return np.concatenate([its + base for its, base in zip(rows, bases, strict=True)])
 
     def _of_segment(
         self, i: int, words: _Words, point: Doubles, n: int, opened: tuple[Bools | None, int]
@@ -150,7 +161,8 @@ class Candidates:
         finder, n, (mask, n_open) = self._finders[i], self.collection.segments[i].n_docs, opened
         if isinstance(finder, CellsFinder) and n_open >= _FEW * n:
             # Of what is read a filter leaves a share.
-            read = math.ceil((_READ * n + _LEAST_READ) * self.effort * n / n_open)
+            read = max((_READ * n + _LEAST_READ) * self.effort, 2 * len(keys))
+            read = math.ceil(read * n / n_open)
             return finder.offer(point, (keys, 0, 0), read=read, added=added, allowed=mask)
         codes, scales, _ = self.encoder.segments[i]
         rows = np.arange(n) if mask is None else np.flatnonzero(mask)

@@ -107,7 +107,7 @@ class FinderKind(Kind):
     root = "model"
 
     def compute(self, inputs: Inputs, out: Output) -> bool:
-        """Build an index, if the package that it needs is there."""
+        """Build an index, if its kind takes such vectors."""
         method = read_vector_finder(inputs.derived.root("model", inputs.name).finder)
         finder = method.build(inputs.needed("vectors").dense)
         if finder is not None:

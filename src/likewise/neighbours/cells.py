@@ -52,6 +52,8 @@ _LARGEST_WEIGHT = 32_000
 _PART = 256
 
 _NO_ROWS: NDArray[np.int16] = np.zeros(0, np.int16)
+# Products of so many bytes and 16-bit numbers stay within 32 bits.
+_MOST_AXES = 512
 _NO_MASK: Bools = np.zeros(0, np.bool_)
 
 
@@ -75,8 +77,8 @@ class Cells:
     notation: ClassVar[str] = "cells"
 
     def __post_init__(self) -> None:
-        if self.cells < 0 or self.axes < 1:
-            raise UsageError(f"{self}: cells must be 0 or more, axes at least 1")
+        if self.cells < 0 or not 1 <= self.axes <= _MOST_AXES:
+            raise UsageError(f"{self}: cells must be 0 or more, axes from 1 to {_MOST_AXES}")
 
     def __str__(self) -> str:
         return notation.write(self)
@@ -139,7 +141,9 @@ class CellsFinder:
         """Propose n rows or more, if there are, with the largest products of heads."""
         keys = np.empty(min(_TIMES * n + _SPARE, len(self)), np.int64)
         wanted = math.ceil(max(_SHARE * len(self), 2 * len(keys)))
-        return rows_of(keys[: self.offer(point.astype(np.float64), (keys, 0, 0), read=wanted)])
+        # Keys have room for products up to 128; only their order counts.
+        unit = point / (np.linalg.norm(point.astype(np.float64)) or 1.0)
+        return rows_of(keys[: self.offer(unit.astype(np.float64), (keys, 0, 0), read=wanted)])
 
     def offer(
         self,
@@ -236,8 +240,10 @@ def _list(points: CodedPoints, axes: Floats, steps: Floats, centroids: Floats) -
 
     def part(first: int) -> None:
         mine = slice(first, first + _AT_ONCE)
-        inside = np.nan_to_num(points[mine]) @ axes.T
-        cells[mine] = _assigned(inside, centroids)
+        # Some libraries' limit is a thread's own.
+        with one_blas_thread():
+            inside = np.nan_to_num(points[mine]) @ axes.T
+            cells[mine] = _assigned(inside, centroids)
         heads[mine] = np.clip(np.rint(inside / steps), -LARGEST, LARGEST)
 
     with ThreadPoolExecutor(os.cpu_count() or 1) as pool:

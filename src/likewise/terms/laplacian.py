@@ -109,7 +109,7 @@ class Laplacian:
         return out
 
     def apply_at(self, nodes: Ints, x: Doubles) -> Doubles:
-        """Give these rows of M @ x, for columns, with the bits of the product of all rows."""
+        """Give these rows of M @ x, for columns, with the bits of one column at a time."""
         out = np.empty((len(nodes), x.shape[1]))
         image = np.empty(len(self))
         for j in range(x.shape[1]):

@@ -43,6 +43,10 @@ def _compile(options: argparse.Namespace) -> None:
     folder = options.to / "likewise" if options.to else kernel_folders.room()
     if folder is None or (options.to is None and folder == kernel_folders.private_folder()):
         raise LikewiseError("no folder can be written to; name one by --to")
+    # What would fail at the end is tried first: the tour takes minutes.
+    linking.find_compiler()
+    folder.mkdir(parents=True, exist_ok=True)
+    tempfile.TemporaryFile(dir=folder).close()
     with (
         tempfile.TemporaryDirectory(prefix="likewise-tour-") as aside,
         recording() as recorded,
