@@ -61,8 +61,8 @@ def compiled_beside(*, quiet: bool) -> Iterator[None]:
     """Say that something is compiled, where it is, and have a second process help."""
     listed, _ = lines()
     # Where nothing can be kept a second process would compile for nobody.
-    kept = kernel_folders.room() is not None
-    if not kept or is_unwanted() or not listed or not _is_needed(listed):
+    needed = not is_unwanted() and bool(listed) and _is_needed(listed)
+    if not needed or kernel_folders.room() is None:
         yield
         return
     n_cores = min(2, len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else 1)
