@@ -34,7 +34,6 @@ from pathlib import Path
 import numpy as np
 
 import likewise as lw
-from likewise.collection.words import MAIN, TITLE
 from likewise.like import candidates as finding
 from likewise.like.components import Encoder
 from likewise.like.effort import accurate
@@ -139,17 +138,13 @@ def budget(c, n):
         return value
 
     def choose(query):
-        words = mine._read(MAIN, finding._POSTINGS, *mine._by_words(query))
-        titles = mine._read(TITLE, finding._TITLES, *mine._by_titles(query))
-        return finding._Words({MAIN: words, TITLE: titles})
+        return finding._Words(mine._weighed(query, 1.0))
 
     def add(words):
         for segment in s.segments:
-            with mine._space(segment.n_docs) as (plain, both):
-                plain[:] = 0
-                words.add(segment, MAIN, plain)
-                both[:] = plain
-                words.add(segment, TITLE, both)
+            with mine._space(segment.n_docs) as sums:
+                sums[:] = 0
+                words.add(segment, sums)
 
     for doc_id, doc in zip(
         s.doc_ids(docs := sampled(c, n + 20, SEED + 2)), docs.tolist(), strict=True

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 import likewise as lw
 from likewise.collection.words import term_rows
-from likewise.like.candidate_kernels import add_word, add_words, offer_scores, offer_sums
+from likewise.like.candidate_kernels import add_word, add_words, largest_scores, largest_sums
 from likewise.like.components import Encoder
 from likewise.like.effort import EFFORTS, measure_effort
 from likewise.like.hybrid import Likeness, weights_of
@@ -15,7 +15,7 @@ from likewise.like.kernels import score_records, table_of
 from likewise.models import kinds
 from likewise.models.stored_vectors import vectors_of
 from likewise.neighbours.cells import CellsFinder
-from likewise.neighbours.largest import KEY_UNIT, rows_of
+from likewise.neighbours.largest import KEY_UNIT, room_for, rows_of
 from likewise.records import Filter
 from likewise.retrieve.question import of_doc
 from likewise.stages.masks import mask_of
@@ -126,18 +126,18 @@ def test_kernels_equal_numpy(seed, room, n):
     sums[:n] = random.integers(-50, 50, n)
     allowed = random.random(n) < 0.7
     for mask in (np.zeros(0, np.bool_), allowed):
-        heap = np.empty(room, np.int64)
-        size = offer_sums(sums, n, mask, (heap, 0, 0))
+        keys = room_for(room)
+        size = largest_sums(sums, n, mask, keys, room)
         rows = np.flatnonzero((sums[:n] > 0) & (allowed if len(mask) else True))
         best = rows[np.lexsort((rows, -sums[rows].astype(int)))[:room]]
-        assert rows_of(heap[:size]).tolist() == sorted(best.tolist())
+        assert rows_of(keys[:size]).tolist() == sorted(best.tolist())
     rows = np.flatnonzero(allowed)
     scores = random.normal(size=len(rows)).astype(np.float32)
-    heap = np.empty(room, np.int64)
-    size = offer_scores(rows, scores, (sums, 0.01), (heap, 0, 0))
+    keys = room_for(room)
+    size = largest_scores(rows, scores, (sums, 0.01), keys, room)
     both = np.floor((scores.astype(np.float64) + sums[rows] * 0.01) * KEY_UNIT)
     best = rows[np.lexsort((rows, -both))[:room]]
-    assert rows_of(heap[:size]).tolist() == sorted(best.tolist())
+    assert rows_of(keys[:size]).tolist() == sorted(best.tolist())
     docs, impacts = random.permutation(4096)[:50].astype(np.uint16), random.integers(0, 256, 50)
     one = np.zeros(4096, np.int16)
     add_word(docs, impacts.astype(np.uint8), np.int32(700), one)

@@ -8,6 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import likewise as lw
+from likewise.collection.records import encode
 from likewise.collection.words import TITLE
 from likewise.like.components import Encoder, mix
 from likewise.like.explain import TITLES
@@ -83,14 +84,18 @@ def test_documents_in_hand_are_mixed_linearly(c):
     assert mixed == pytest.approx((parts[0] + parts[1]) / 2 - parts[2] / 2, abs=1e-12)
 
 
-@given(st.lists(st.lists(st.integers(0, 9), unique=True, max_size=4), max_size=6))
+@given(st.lists(st.lists(st.integers(0, 9), unique=True, max_size=4).map(sorted), max_size=6))
 def test_shares_of_titles(titles):
     query, rarity = np.linspace(0.1, 0.9, 10), np.linspace(2, 1, 10)
     table = table_of(np.arange(0, 10, 2), query[::2])
     bounds = np.cumsum([0, *map(len, titles)])
     terms = np.array([term for title in titles for term in title], np.int32)
+    counts = np.arange(len(terms), dtype=np.int32) % 3 + 1
+    none = np.zeros(len(bounds), np.int64)
+    stream, ends = encode(bounds, terms, counts, np.empty(0, np.uint32), none)
+    records = (stream, np.array([0, *ends], np.uint32))
     out = np.full(len(titles), np.nan)
-    cover_titles(bounds, terms, rarity[terms], table, out)
+    cover_titles(np.arange(len(titles)), records, rarity, table, out)
     q = np.where(np.arange(10) % 2, 0, query)
     expected = [(q[t] * rarity[t]).sum() / rarity[t].sum() if t else 0.0 for t in titles]
     assert out == pytest.approx(expected)

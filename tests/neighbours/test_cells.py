@@ -7,9 +7,9 @@ from hypothesis import strategies as st
 
 from likewise.collection.arrays import Memory
 from likewise.errors import DamagedError, UsageError
-from likewise.neighbours.cells import Cells, Lists, add_rows, multiply, offer_cells
+from likewise.neighbours.cells import Cells, Lists, add_rows, multiply, read_cells
 from likewise.neighbours.int8 import Coded, decode, encode
-from likewise.neighbours.largest import KEY_UNIT, offer, rows_of
+from likewise.neighbours.largest import KEY_UNIT, keep_largest, key_of, room_for, rows_of
 
 
 def drawn(n, width=40, *, seed=0):
@@ -62,16 +62,15 @@ def test_what_is_added_counts_with_the_products(coded, finder):
     random = np.random.default_rng(1)
     point, sums = random.normal(size=40), random.integers(-500, 500, 6000).astype(np.int16)
     allowed = random.random(6000) < 0.5
-    keys = np.empty(50, np.int64)
-    size = finder.offer(point, (keys, 0, 0), read=6000, added=(sums, 0.002), allowed=allowed)
+    keys = finder.largest(point, 50, read=6000, added=(sums, 0.002), allowed=allowed)
     inside = finder.axes.astype(np.float64) @ point
     _, rows, heads = finder.lists
     expected = np.full(6000, -np.inf)
     expected[rows] = heads.astype(np.float64) @ (inside * finder.steps)
     expected += sums * 0.002
     expected[~allowed] = -np.inf
-    found, best = rows_of(keys[:size]), np.sort(np.argsort(-expected)[:50])
-    assert size == 50
+    found, best = rows_of(keys), np.sort(np.argsort(-expected)[:50])
+    assert len(keys) == 50
     assert allowed[found].all()
     assert len(np.intersect1d(found, best)) >= 49
     assert expected[found].min() == pytest.approx(expected[best].min(), abs=1e-3)
@@ -79,9 +78,8 @@ def test_what_is_added_counts_with_the_products(coded, finder):
 
 def test_few_cells_are_read_for_few_rows(finder):
     sizes = np.diff(finder.lists.bounds.astype(int))
-    keys = np.empty(6000, np.int64)
-    size = finder.offer(np.ones(40), (keys, 0, 0), read=100)
-    assert 100 <= size < 100 + sizes.max()
+    keys = finder.largest(np.ones(40), 6000, read=100)
+    assert 100 <= len(keys) < 100 + sizes.max()
 
 
 def test_what_does_not_fit_is_refused(coded, finder):
@@ -103,14 +101,17 @@ def test_vectors_that_are_not_numbers_do_no_harm():
 
 @given(st.integers(0, 2**32 - 1), st.integers(1, 30), st.integers(0, 60))
 @settings(max_examples=50)
-def test_a_heap_has_the_largest(seed, room, n):
+def test_the_largest_keys_are_kept(seed, n, size):
     random = np.random.default_rng(seed)
-    values, rows = random.integers(-5, 5, n), random.permutation(1000)[:n]
-    heap, size = np.empty(room, np.int64), 0
-    for value, row in zip(values, rows, strict=True):
-        size = offer(heap, size, value, row)
-    best = np.lexsort((rows, -values))[:room]
-    assert rows_of(heap[:size]).tolist() == sorted(rows[best].tolist())
+    values, rows = random.integers(-5, 5, size), random.permutation(1000)[:size]
+    pairs = zip(values.tolist(), rows.tolist(), strict=True)
+    keys = np.array([key_of(value, row) for value, row in pairs], np.int64)
+    kept = keep_largest(keys, size, n)
+    best = np.lexsort((rows, -values))[:n]
+    assert rows_of(keys[:kept]).tolist() == sorted(rows[best].tolist())
+    if size > n:
+        assert keys[n - 1] == keys[:n].min()
+    assert rows_of(keys[:kept], keys[:kept]).tolist() == rows_of(keys[:kept]).tolist()
 
 
 @given(st.integers(0, 2**32 - 1), st.integers(1, 70), st.integers(1, 50))
@@ -131,9 +132,9 @@ def test_kernels_equal_numpy(seed, width, n):
     bounds = np.array([0, n // 2, n], np.uint32)
     lists = Lists(bounds, random.permutation(n).astype(np.uint32), heads)
     added = random.integers(-100, 100, n).astype(np.int16)
-    keys, nothing = np.empty(5, np.int64), np.zeros(0, np.bool_)
+    keys, nothing = room_for(5), np.zeros(0, np.bool_)
     order = np.array([1, 0])
-    size = offer_cells(lists, order, n, (query, 1e-8), (added, 1e-4), nothing, (keys, 0, 0))
+    size = read_cells(lists, order, n, (query, 1e-8), (added, 1e-4), nothing, keys, 5)
     scores = np.empty(n)
     scores[lists.rows] = heads.astype(np.int64) @ query.astype(np.int64) * 1e-8 * KEY_UNIT
     scores = np.floor(scores + added * 1e-4 * KEY_UNIT)

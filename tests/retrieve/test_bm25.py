@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 
 from likewise.collection.postings import BLOCK, bm25_norms
 from likewise.errors import DamagedError
+from likewise.neighbours.largest import kth_largest
 from likewise.retrieve.bm25 import scale_of
 from likewise.retrieve.bm25_scores import norm_of, record_score
 from likewise.retrieve.documents import score_records
@@ -25,7 +26,6 @@ from likewise.retrieve.sums import (
     bound_of,
     fine_maxima,
     group_maxima,
-    kth_largest,
     quantise,
 )
 from likewise.text.analysis import Analysis

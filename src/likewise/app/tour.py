@@ -258,5 +258,5 @@ def _find_in_cells(collection: Collection) -> None:
     n, width = coded.codes.shape
     cells, point = Cells().build(coded), np.full(width, width**-0.5)
     cells.propose(point.astype(np.float32), 5)
-    sums, heap = np.zeros(n, np.int16), (np.empty(5, np.int64), 0, 0)
-    cells.offer(point, heap, read=n, added=(sums, 0.5), allowed=np.ones(n, np.bool_))
+    sums = np.zeros(n, np.int16)
+    cells.largest(point, 5, read=n, added=(sums, 0.5), allowed=np.ones(n, np.bool_))

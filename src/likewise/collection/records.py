@@ -194,7 +194,22 @@ def decode_text_sizes(stream: Bytes, offsets: Offsets) -> Ints:
 
 @kernel
 def next_term(stream: Bytes, at: Int, stop: Int, term: Int) -> tuple[Int, Int, Int]:
-    """Read the next term, its count, and where the one after it stands."""
+    """Read the next term, its count, and where the one after it stands.
+
+    Nearly always that is a step of up to three bytes and a count of none or one: without a branch,
+    as which of them it is cannot be predicted.
+    """
+    code: Int
+    if at + 4 <= stop:
+        a, b, c = np.int64(stream[at]), np.int64(stream[at + 1]), np.int64(stream[at + 2])
+        two = a >> 7
+        three = two & b >> 7
+        code = (a & 127) | two * ((b & 127) << 7) | three * ((c & 127) << 14)
+        several = 1 - (code & 1)
+        after = at + 1 + two + three
+        more = several * np.int64(stream[after])
+        if (three & c >> 7) | more >> 7 == 0:
+            return term + (code >> 1), 1 + several + more, after + several
     code, at = get(stream, at, stop)
     term += code >> 1
     if code & 1:

@@ -165,14 +165,14 @@ class Answers(Sequence[Answer]):
         expanded: Expanded | None = None,
         surfaces: Surfaces | None = None,
         plain_words: Surfaces | None = None,
-        query_notes: QueryNotes | None = None,
+        query_notes: QueryNotes | Callable[[], QueryNotes] | None = None,
     ) -> None:
         check_kind(answers, Iterable, "answers are several Answer")
         self._answers = tuple(answers)
         self.query = query
         self.method = method
         self.expanded = expanded
-        self.query_notes = query_notes
+        self._query_notes = query_notes
         self._surfaces = surfaces
         self._plain_words = plain_words
 
@@ -289,7 +289,13 @@ class Answers(Sequence[Answer]):
         """Give the same answers, to be shown with the words that terms stand for."""
         return self._with(self._answers, surfaces=surfaces)
 
-    def asked(self, query: str, query_notes: QueryNotes) -> Answers:
+    @cached_property
+    def query_notes(self) -> QueryNotes | None:
+        """What there is to say of the query: worked out when it is looked at."""
+        notes = self._query_notes
+        return notes() if callable(notes) else notes
+
+    def asked(self, query: str, query_notes: QueryNotes | Callable[[], QueryNotes]) -> Answers:
         """Give the same answers with what was typed, and what there is to say of it."""
         return self._with(self._answers, query=query, query_notes=query_notes)
 
@@ -308,7 +314,7 @@ class Answers(Sequence[Answer]):
             "expanded": self.expanded,
             "surfaces": self._surfaces,
             "plain_words": self._plain_words,
-            "query_notes": self.query_notes,
+            "query_notes": self._query_notes,
         }
         return Answers(answers, **(kept | changed))
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from functools import reduce
+from functools import partial, reduce
 from operator import and_
 
 from likewise.collection.snapshot import Snapshot
@@ -15,6 +15,7 @@ from likewise.retrieve.exact import CANDIDATES, ExactWords, are_common, exact_wo
 from likewise.retrieve.typed import read_typed
 from likewise.stages.masks import mask_of
 from likewise.stages.stage import Where
+from likewise.text.query_syntax import TypedQuery
 
 ONLY_UNWANTED = "there are only words to leave out, and none to look for"
 
@@ -39,18 +40,27 @@ def answer_typed(pipeline: Pipeline, text: str, *, explain: bool = False) -> Ans
         answers = pipeline.answers(query, explain=explain)
     if typed.match is not None:
         notes += mask_of(snapshot, _filter_of(pipeline), typed.match).notes
+    said = partial(_notes, tuple(notes), typed, text, snapshot)
+    if len(answers) or not (suggestion := said().suggestion):
+        return answers.asked(text, said)
+    other, _ = read_typed(Query("1", suggestion), snapshot)
+    found = pipeline.answers(other, explain=explain)
+    applied = bool(len(found))
+    return (found if applied else answers).asked(text, partial(said, applied=applied))
+
+
+def _notes(
+    notes: tuple[str, ...],
+    typed: TypedQuery,
+    text: str,
+    snapshot: Snapshot,
+    *,
+    applied: bool = False,
+) -> QueryNotes:
+    """Look at the spelling of a query, which takes longer than a search where a word is rare."""
     spelling = check_spelling(typed, snapshot)
     suggestion = spelling.corrected(text, snapshot)
-    if suggestion == text:
-        suggestion = ""
-    applied = False
-    if suggestion and not len(answers):
-        other, _ = read_typed(Query("1", suggestion), snapshot)
-        found = pipeline.answers(other, explain=explain)
-        applied = bool(len(found))
-        answers = found if applied else answers
-    said = QueryNotes(tuple(notes), spelling.unknown, suggestion, applied)
-    return answers.asked(text, said)
+    return QueryNotes(notes, spelling.unknown, suggestion if suggestion != text else "", applied)
 
 
 def _only_spelled(query: Query, snapshot: Snapshot) -> bool:

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from likewise.collection.postings import BLOCK, BLOCK_BITS, Postings, block_of, start_of
 from likewise.compiled import Bools, Bytes, Floats, Ids, Int, Ints, Shorts, kernel
-from likewise.neighbours.largest import KEY_UNIT, offer
+from likewise.neighbours.largest import KEY_UNIT, keep_largest, key_of
 
 # Sums are looked through in tiles of so many columns, whose maxima are taken many at a time.
 _COLUMNS, _TILE = 64, 4096
@@ -58,48 +58,47 @@ def _raise(largest: Sums, sums: Sums) -> None:
 
 
 @kernel
-def offer_sums(sums: Sums, n: Int, allowed: Bools, heap: tuple[Ints, Int, Int]) -> Int:
-    """Offer the documents whose sum is above 0 to a heap; give its size.
+def largest_sums(sums: Sums, n_docs: Int, allowed: Bools, keys: Ints, n: Int) -> Int:
+    """Gather the keys of the n documents with the largest sums above 0; give how many there are.
 
-    Sums of n documents go to the end of a block. Equals offering each; what is not allowed is left
-    out, where the mask is not empty. Every 64th of some thousands is a column, and its largest
-    rules most out.
+    Sums of the documents go to the end of a block; what is not allowed is left out, where the mask
+    is not empty. Every 64th of some thousands is a column, and its largest rules most out.
     """
-    keys, size, base = heap
-    least = np.int64(0)
-    if size == len(keys) and size:
-        least = max(least, keys[0] >> 32)
+    size: Int = 0
+    least: Any = np.int64(1)
     largest = np.empty(_COLUMNS, np.int16)
     for first in range(0, len(sums), _TILE):
         largest[:] = 0
         for start in range(first, first + _TILE, _COLUMNS):
             _raise(largest, sums[start : start + _COLUMNS])
         for column in range(_COLUMNS):
-            if largest[column] < max(least, 1):
+            if largest[column] < least:
                 continue
-            for row in range(first + column, min(first + _TILE, n), _COLUMNS):
-                if sums[row] >= max(least, 1) and (len(allowed) == 0 or allowed[row]):
-                    size = offer(keys, size, np.int64(sums[row]), base + row)
+            for row in range(first + column, min(first + _TILE, n_docs), _COLUMNS):
+                if sums[row] >= least and (len(allowed) == 0 or allowed[row]):
+                    keys[size] = key_of(sums[row], row)
+                    size += 1
                     if size == len(keys):
-                        least = max(least, keys[0] >> 32)
-    return size
+                        size = keep_largest(keys, size, n)
+                        least = max(least, keys[n - 1] >> 32)
+    return keep_largest(keys, size, n)
 
 
 @kernel
-def offer_scores(
-    rows: Ints, scores: Floats, added: tuple[Sums, Any], heap: tuple[Ints, Int, Int]
-) -> Int:
-    """Offer rows to a heap by `scores + added[rows] * factor`; give its size."""
+def largest_scores(rows: Ints, scores: Floats, added: tuple[Sums, Any], keys: Ints, n: Int) -> Int:
+    """Gather the keys of the n rows with the largest `scores + added[rows] * factor`."""
     sums, factor = added
-    keys, size, base = heap
-    least = -(np.int64(1) << 62)
+    size: Int = 0
+    least: Any = -(np.int64(1) << 62)
     for j in range(len(rows)):
         value = np.float64(scores[j])
         if len(sums):
             value += sums[rows[j]] * factor
         score = np.int64(value * KEY_UNIT)
         if score >= least:
-            size = offer(keys, size, score, base + rows[j])
+            keys[size] = key_of(score, rows[j])
+            size += 1
             if size == len(keys):
-                least = keys[0] >> 32
-    return size
+                size = keep_largest(keys, size, n)
+                least = keys[n - 1] >> 32
+    return keep_largest(keys, size, n)

@@ -26,20 +26,19 @@ from likewise.collection.postings import BLOCK, bm25_norms
 from likewise.collection.segment import Segment
 from likewise.collection.words import MAIN, TITLE, term_rows
 from likewise.compiled import Bools, Doubles, Floats, Ints
-from likewise.like.candidate_kernels import add_words, offer_scores, offer_sums
+from likewise.like.candidate_kernels import add_words, largest_scores, largest_sums
 from likewise.like.components import EncodedQuery, Encoder
-from likewise.like.titles import Titles
 from likewise.models.model import Weights
 from likewise.neighbours.cells import CellsFinder
 from likewise.neighbours.int8 import scan_points, scan_rows
-from likewise.neighbours.largest import rows_of
+from likewise.neighbours.largest import room_for, rows_of
 from likewise.retrieve.models import bm25_idf
 
 # Shares of the documents: so many postings are read for words and for words of titles, so many
 # vectors in cells, at an effort of 1. A filter that leaves fewer than the last share has them all
 # compared.
 # benchmarks/like_scale.py has what they find, on real documents and on others.
-_POSTINGS, _TITLES, _READ, _FEW = 0.8, 0.2, 0.06, 0.1
+_POSTINGS, _TITLES, _READ, _FEW = 0.4, 0.1, 0.06, 0.1
 _LEAST_POSTINGS, _LEAST_READ = 60_000, 12_000
 # For each candidate that is wanted, so many are listed by words and by heads of vectors.
 _BY_WORDS, _BY_HEADS = 2, 4
@@ -64,7 +63,6 @@ class Candidates:
         self.collection = encoder.collection
         self.weights = weights
         self.effort = effort
-        self.titles = Titles(encoder.collection)
         self._spaces: list[Sums] = []
 
     def find(self, query: EncodedQuery, n: int, masks: Sequence[Bools | None]) -> Ints:
@@ -83,10 +81,7 @@ class Candidates:
         if sum(opened) <= _BY_HEADS * n:
             return self._all(masks)
         share = self.collection.n_docs / sum(opened)
-        fields = {
-            MAIN: self._read(MAIN, _POSTINGS * share, *self._by_words(query)),
-            TITLE: self._read(TITLE, _TITLES * share, *self._by_titles(query)),
-        }
+        fields = self._weighed(query, share)
         point = self.weights.dense * query.point
         scale = math.sqrt(float(point @ point))
         scale += sum(float(np.abs(weights).sum()) for _, weights in fields.values())
@@ -102,9 +97,6 @@ class Candidates:
                 scores.append(mine)
         docs, every = np.concatenate(found), np.concatenate(scores)
         if len(docs) > n:
-            if self.weights.titles:
-                titles = self.titles.score(query, docs)
-                every = every + np.float32(self.weights.titles / scale) * titles.astype(np.float32)
             docs = docs[every >= np.partition(every, len(every) - n)[len(every) - n]]
         return docs
 
@@ -123,47 +115,42 @@ class Candidates:
         """Give candidates of a segment, ascending, with scores by dense vectors and words read."""
         segment, (mask, n_open) = self.collection.segments[i], opened
         asked, lists = point.astype(np.float32), list[Ints]()
-        plain = sums = _NO_SUMS
-        factor = words.factor
+        sums, factor = _NO_SUMS, words.factor
         with self._space(segment.n_docs) as space:
             if factor:
-                plain, sums = space
-                plain[:] = 0
-                words.add(segment, MAIN, plain)
-                sums[:] = plain
-                words.add(segment, TITLE, sums)
-                heap = np.empty(min(_BY_WORDS * n, n_open), np.int64)
-                allowed = _ALL if mask is None else mask
-                lists.append(heap[: offer_sums(sums, segment.n_docs, allowed, (heap, 0, 0))])
+                sums = space
+                sums[:] = 0
+                words.add(segment, sums)
+                wanted = min(_BY_WORDS * n, n_open)
+                keys, allowed = room_for(wanted), _ALL if mask is None else mask
+                lists.append(keys[: largest_sums(sums, segment.n_docs, allowed, keys, wanted)])
             if self.weights.dense:
-                heap = np.empty(min(_BY_HEADS * n, n_open), np.int64)
-                size = self._offer_dense(i, point, (sums, factor), opened, heap)
-                lists.append(heap[:size])
-            rows = np.unique(np.concatenate([rows_of(keys) for keys in lists]))
+                wanted = min(_BY_HEADS * n, n_open)
+                lists.append(self._by_dense(i, point, wanted, (sums, factor), opened))
+            rows = rows_of(*lists)
             codes, scales, _ = self.encoder.segments[i]
             scores = np.zeros(len(rows), np.float32)
             if self.weights.dense:
                 scan_rows(rows, codes, scales, asked, scores)
             if factor:
-                # Titles are short enough to be compared as they are, by whoever asks.
-                scores += plain[rows] * np.float32(factor)
+                scores += sums[rows] * np.float32(factor)
         return rows, scores
 
-    def _offer_dense(
+    def _by_dense(
         self,
         i: int,
         point: Doubles,
+        wanted: int,
         added: tuple[Sums, float],
         opened: tuple[Bools | None, int],
-        keys: Ints,
-    ) -> int:
-        """Offer rows of a segment by dense vectors, with what words have added up."""
+    ) -> Ints:
+        """Give keys of rows of a segment by dense vectors, with what words have added up."""
         finder, n, (mask, n_open) = self._finders[i], self.collection.segments[i].n_docs, opened
         if isinstance(finder, CellsFinder) and n_open >= _FEW * n:
             # Of what is read a filter leaves a share.
-            read = max((_READ * n + _LEAST_READ) * self.effort, 2 * len(keys))
+            read = max((_READ * n + _LEAST_READ) * self.effort, 2 * wanted)
             read = math.ceil(read * n / n_open)
-            return finder.offer(point, (keys, 0, 0), read=read, added=added, allowed=mask)
+            return finder.largest(point, wanted, read=read, added=added, allowed=mask)
         codes, scales, _ = self.encoder.segments[i]
         rows = np.arange(n) if mask is None else np.flatnonzero(mask)
         scores = np.empty(len(rows), np.float32)
@@ -171,52 +158,52 @@ class Candidates:
             scan_points(codes, scales, point.astype(np.float32), scores)
         else:
             scan_rows(rows, codes, scales, point.astype(np.float32), scores)
-        return int(offer_scores(rows, scores, added, (keys, 0, 0)))
+        keys = room_for(wanted)
+        found: Ints = keys[: largest_scores(rows, scores, added, keys, wanted)]
+        return found
 
     @contextmanager
     def _space(self, n_docs: int) -> Iterator[Sums]:
-        """Lend two rows of sums, to the end of a block; they are used again and again."""
+        """Lend sums, to the end of a block; they are used again and again."""
         try:
             space = self._spaces.pop()
         except IndexError:
             most = max(segment.n_docs for segment in self.collection.segments)
-            space = np.empty((2, -(-most // BLOCK) * BLOCK), np.int16)
-        yield space[:, : -(-n_docs // BLOCK) * BLOCK]
+            space = np.empty(-(-most // BLOCK) * BLOCK, np.int16)
+        yield space[: -(-n_docs // BLOCK) * BLOCK]
         self._spaces.append(space)
 
-    def _by_words(self, query: EncodedQuery) -> tuple[Ints, Doubles]:
-        """Give terms of the query and what a posting of each adds, for an impact of 1."""
-        terms, weights = query.words.terms, self.weights.words * query.words.weights
-        if not self.weights.words:
-            terms, weights = terms[:0], weights[:0]
-        if not self.weights.specific:
-            return terms, weights
-        known = (query.terms < self.collection.n_terms) & (query.weights > 0)
-        own = query.terms[known]
-        doc_freqs, _ = self.collection.frequencies(own)
-        given = query.weights[known] * bm25_idf(self.collection.n_docs, doc_freqs)
-        every = np.union1d(terms, own)
-        out = np.zeros(len(every))
-        out[np.searchsorted(every, terms)] += weights
-        out[np.searchsorted(every, own)] += self.weights.specific * self.ratio * given
-        return every, out
+    def _weighed(self, query: EncodedQuery, share: float) -> dict[str, _Weighed]:
+        """Choose the words of each field that are read, and what a posting of each adds.
 
-    def _by_titles(self, query: EncodedQuery) -> tuple[Ints, Doubles]:
-        """Give terms of the query and what a posting of each in a title adds."""
-        if not self.weights.titles or not self.collection.has_field(TITLE):
-            return query.said_terms[:0], query.said[:0]
-        known = query.said_terms < self.collection.n_terms
+        That is for an impact of 1. All words of the documents in hand count in titles, so that
+        the others are among them.
+        """
+        collection, weights = self.collection, self.weights
+        known = query.said_terms < collection.n_terms
         terms = query.said_terms[known]
-        doc_freqs, _ = self.collection.frequencies(terms)
-        rarity = bm25_idf(self.collection.n_docs, doc_freqs)
-        return terms, self.weights.titles * self.title_ratio * query.said[known] * rarity
+        doc_freqs, _ = collection.frequencies(terms)
+        rarity = bm25_idf(collection.n_docs, doc_freqs)
+        main = np.zeros(len(terms))
+        if weights.words:
+            main[np.searchsorted(terms, query.words.terms)] += weights.words * query.words.weights
+        if weights.specific:
+            own = (query.terms < collection.n_terms) & (query.weights > 0)
+            at = np.searchsorted(terms, query.terms[own])
+            main[at] += weights.specific * self.ratio * query.weights[own] * rarity[at]
+        found = {MAIN: self._within(_POSTINGS * share, terms, doc_freqs, main)}
+        if weights.titles and collection.has_field(TITLE):
+            title_freqs, _ = collection.frequencies(terms, TITLE)
+            said = weights.titles * self.title_ratio * query.said[known] * rarity
+            found[TITLE] = self._within(_TITLES * share, terms, title_freqs, said)
+        return found
 
-    def _read(self, field: str, share: float, terms: Ints, weights: Doubles) -> _Weighed:
-        """Choose the words that are read, the weightiest, within a number of postings."""
-        doc_freqs, _ = self.collection.frequencies(terms, field)
+    def _within(self, share: float, terms: Ints, doc_freqs: Ints, weights: Doubles) -> _Weighed:
+        """Choose the weightiest words that have no more postings together than may be read."""
         left = max(share * self.collection.n_docs, _LEAST_POSTINGS) * self.effort
-        chosen = []
         order = np.lexsort((terms, -np.abs(weights)))
+        order = order[(weights != 0)[order] & (doc_freqs > 0)[order]]
+        chosen = []
         for place, n in zip(order.tolist(), doc_freqs[order].tolist(), strict=True):
             if n <= left:
                 chosen.append(place)
@@ -292,9 +279,9 @@ class _Words:
         # What a sum is multiplied by: an impact of 255 is one of 1, and products are cut to 256ths.
         self.factor = unit * (_IMPACT + 1) / _IMPACT
 
-    def add(self, segment: Segment, field: str, sums: Sums) -> None:
-        """Add what the words of a field give to documents of a segment."""
-        terms, whole = self.fields[field]
-        if len(terms):
-            postings = segment.words(field).postings
-            add_words(postings, term_rows(terms, postings.terms), whole, sums)
+    def add(self, segment: Segment, sums: Sums) -> None:
+        """Add what the words give to documents of a segment."""
+        for field, (terms, whole) in self.fields.items():
+            if len(terms):
+                postings = segment.words(field).postings
+                add_words(postings, term_rows(terms, postings.terms), whole, sums)

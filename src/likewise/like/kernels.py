@@ -7,13 +7,15 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from likewise.collection.records import get
+from likewise.collection.records import get, next_term
 from likewise.compiled import Bytes, Doubles, Floats, Ids, Int, Ints, Offsets, kernel
 from likewise.neighbours.int8 import Codes
 
 _EMPTY = -1
 _SPREAD = 0x9E3779B1
-_FLAGS = (1 << 14) - 1
+FLAGS = (1 << 14) - 1
+# So many words of a document are read at a time.
+_PART = 256
 # One in the whole numbers that parts of a score are added up as.
 _WHOLE = float(1 << 40)
 
@@ -35,9 +37,8 @@ def table_of(terms: Ints, weights: Doubles) -> Table:
     while size < 4 * len(terms):
         size *= 2
     keys, values = np.full(size, _EMPTY, np.int32), np.zeros(size, np.float64)
-    fill_table(terms.astype(np.int32), weights.astype(np.float64), keys, values)
-    flags = np.zeros(_FLAGS + 1, np.uint8)
-    flags[terms & _FLAGS] = 1
+    flags = np.zeros(FLAGS + 1, np.uint8)
+    fill_table(terms.astype(np.int32), weights.astype(np.float64, copy=False), keys, values, flags)
     return Table(keys, values, flags)
 
 
@@ -53,9 +54,10 @@ def place_of(term: Any, keys: Ids) -> Any:
 
 
 @kernel
-def fill_table(terms: Ids, weights: Doubles, keys: Ids, values: Doubles) -> None:
+def fill_table(terms: Ids, weights: Doubles, keys: Ids, values: Doubles, flags: Bytes) -> None:
     """Put distinct terms and their weights into an empty table."""
     for i in range(len(terms)):
+        flags[terms[i] & FLAGS] = 1
         at = place_of(terms[i], keys)
         keys[at] = terms[i]
         values[at] = weights[i]
@@ -69,7 +71,7 @@ def scan_words(words: Words, table: Table, factor: Any, out: Floats) -> None:
     for i in range(len(bounds) - 1):
         total = 0.0
         for j in range(np.int64(bounds[i]), np.int64(bounds[i + 1])):
-            if flags[terms[j] & _FLAGS]:
+            if flags[terms[j] & FLAGS]:
                 at = place_of(terms[j], keys)
                 if keys[at] == terms[j]:
                     total += values[at] * weights[j]
@@ -85,34 +87,22 @@ def score_words(rows: Ints, words: Words, table: Table, out: Doubles) -> None:
     """
     bounds, terms, weights, scales = words
     keys, values, flags = table
+    likely = np.empty(_PART, np.int64)
     for i in range(len(rows)):
         row = rows[i]
         total = 0.0
-        for j in range(np.int64(bounds[row]), np.int64(bounds[row + 1])):
-            if flags[terms[j] & _FLAGS]:
+        stop: Any = np.int64(bounds[row + 1])
+        for first in range(np.int64(bounds[row]), stop, _PART):
+            # Which words are shared cannot be predicted: those that may be are listed first.
+            n_likely: Any = 0
+            for j in range(first, min(first + _PART, stop)):
+                likely[n_likely] = j
+                n_likely += np.int64(flags[terms[j] & FLAGS])
+            for j in likely[:n_likely]:
                 at = place_of(terms[j], keys)
                 if keys[at] == terms[j]:
                     total += values[at] * weights[j]
         out[i] = total * scales[row]
-
-
-@kernel
-def _next_code(stream: Bytes, at: Int, stop: Int) -> tuple[Int, Int]:
-    """Read one integer of a record. Equals `get`, without a branch for those of up to four bytes.
-
-    How many bytes there are cannot be predicted: a branch would cost more than reading all four.
-    """
-    if at + 4 > stop:
-        return get(stream, at, stop)
-    a, b = np.int64(stream[at]), np.int64(stream[at + 1])
-    c, d = np.int64(stream[at + 2]), np.int64(stream[at + 3])
-    two = a >> 7
-    three = two & b >> 7
-    four = three & c >> 7
-    if four & d >> 7:
-        return get(stream, at, stop)
-    value = (a & 127) | two * ((b & 127) << 7) | three * ((c & 127) << 14) | four * (d << 21)
-    return value, at + 1 + two + three + four
 
 
 @kernel
@@ -122,25 +112,30 @@ def score_records(
     """Score some documents by BM25, from their records, for a table of words and weights.
 
     Equals `sum(weight * count / (count + norm))` over the words that a document shares. Parts are
-    added up as whole numbers, so that the order of words does not matter.
+    added up as whole numbers, so that the order of words does not matter. Words are read first and
+    then compared, as which of them are shared cannot be predicted.
     """
     stream, offsets = records
     keys, values, flags = table
+    terms, counts = np.empty(_PART, np.int64), np.empty(_PART, np.int64)
     for i in range(len(rows)):
         start, stop = np.int64(offsets[rows[i]]), np.int64(offsets[rows[i] + 1])
         norm = np.float64(norms[i])
         n, at = get(stream, start, stop)
         term: Int = 0
+        count: Int
         total = np.int64(0)
-        for _ in range(min(n, stop - start)):
-            code, at = _next_code(stream, at, stop)
-            term += code >> 1
-            count: Int = 1
-            if code & 1 == 0:
-                more, at = _next_code(stream, at, stop)
-                count = more + 2
-            if flags[term & _FLAGS]:
-                place = place_of(term, keys)
-                if keys[place] == term:
-                    total += np.int64(np.rint(values[place] * (count / (count + norm)) * _WHOLE))
+        left = min(n, stop - start)
+        while left > 0:
+            n_likely: Any = 0
+            for _ in range(min(left, _PART)):
+                term, count, at = next_term(stream, at, stop, term)
+                terms[n_likely], counts[n_likely] = term, count
+                n_likely += np.int64(flags[term & FLAGS])
+            for j in range(n_likely):
+                place = place_of(terms[j], keys)
+                if keys[place] == terms[j]:
+                    share = counts[j] / (counts[j] + norm)
+                    total += np.int64(np.rint(values[place] * share * _WHOLE))
+            left -= _PART
         out[i] = total / _WHOLE

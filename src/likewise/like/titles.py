@@ -15,11 +15,11 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from likewise.collection.records import TermCounts
+from likewise.collection.records import get, next_term
 from likewise.collection.snapshot import Snapshot
 from likewise.collection.words import TITLE
-from likewise.compiled import Doubles, Floats, Ids, Ints, kernel
-from likewise.like.kernels import Table, place_of, table_of
+from likewise.compiled import Bytes, Doubles, Floats, Ids, Int, Ints, Offsets, kernel
+from likewise.like.kernels import FLAGS, Table, place_of, table_of
 from likewise.retrieve.models import bm25_idf
 
 if TYPE_CHECKING:
@@ -47,17 +47,17 @@ class Titles:
         """Score documents; 0 for those without a title."""
         scores = np.zeros(len(docs))
         if self._collection.has_field(TITLE):
-            self._add(query, self._collection.term_counts(docs, TITLE), scores)
+            table, rarity = table_of(query.said_terms, query.said), self._every_idf
+            for i, places, rows in self._collection.by_segment(docs):
+                part = np.empty(len(rows))
+                records = self._collection.segments[i].words(TITLE).records
+                cover_titles(rows, (records.stream, records.offsets), rarity, table, part)
+                scores[places] = part
         return scores
 
     def scan(self, query: EncodedQuery, weight: float, out: Floats) -> None:
         """Add the scores of all documents."""
-        if not self._collection.has_field(TITLE):
-            return
-        every = self._collection.memo(("titles",), self._every_title)
-        scores = np.zeros(len(out))
-        self._add(query, every, scores)
-        out += (weight * scores).astype(np.float32)
+        out += (weight * self.score(query, np.arange(len(out)))).astype(np.float32)
 
     def split(self, query: EncodedQuery, docs: Ints, terms: Ints) -> Doubles:
         """Give what terms (ascending, the query's among them) give to documents, a row for each."""
@@ -76,36 +76,44 @@ class Titles:
             out[row, at[shared]] = said[at[shared]] * rarity[shared] / whole
         return out
 
-    def _add(self, query: EncodedQuery, counts: TermCounts, out: Doubles) -> None:
-        table = table_of(query.said_terms, query.said)
-        cover_titles(counts.bounds, counts.terms, self._idf(counts.terms), table, out)
-
     def _idf(self, terms: Ids) -> Doubles:
-        every = self._collection.memo(("idf",), self._every_idf)
-        found: Doubles = every[terms]
+        found: Doubles = self._every_idf[terms]
         return found
 
+    @property
     def _every_idf(self) -> Doubles:
+        """The rarity of each term in the main field."""
+        return self._collection.memo(("idf",), self._measure_idf)
+
+    def _measure_idf(self) -> Doubles:
         doc_freqs, _ = self._collection.frequencies(np.arange(self._collection.n_terms))
         return bm25_idf(self._collection.n_docs, doc_freqs)
 
-    def _every_title(self) -> TermCounts:
-        return self._collection.term_counts(np.arange(self._collection.n_slots), TITLE)
-
 
 @kernel
-def cover_titles(bounds: Ints, terms: Ids, rarity: Doubles, table: Table, out: Doubles) -> None:
-    """Give the shares of titles that a query says.
+def cover_titles(
+    rows: Ints, records: tuple[Bytes, Offsets], rarity: Doubles, table: Table, out: Doubles
+) -> None:
+    """Give the shares of some documents' titles that a query says, from their records.
 
     Equals, for a dense vector `q` of the query's weights,
-    `(q[terms] * rarity).sum() / rarity.sum()` over the terms of each title, 0 for an empty one.
+    `(q[terms] * rarity[terms]).sum() / rarity[terms].sum()` over the terms of each title, 0 for an
+    empty one.
     """
-    keys, values, _ = table
-    for i in range(len(bounds) - 1):
+    stream, offsets = records
+    keys, values, flags = table
+    for i in range(len(rows)):
+        start, stop = np.int64(offsets[rows[i]]), np.int64(offsets[rows[i] + 1])
+        n, at = get(stream, start, stop)
+        term: Int = 0
         there, whole = 0.0, 0.0
-        for j in range(bounds[i], bounds[i + 1]):
-            whole += rarity[j]
-            at = place_of(terms[j], keys)
-            if keys[at] == terms[j]:
-                there += values[at] * rarity[j]
+        for _ in range(min(n, stop - start)):
+            term, _count, at = next_term(stream, at, stop, term)
+            if term < 0 or term >= len(rarity):
+                break
+            whole += rarity[term]
+            if flags[term & FLAGS]:
+                place = place_of(term, keys)
+                if keys[place] == term:
+                    there += values[place] * rarity[term]
         out[i] = there / whole if whole > 0 else 0.0

@@ -38,7 +38,7 @@ from likewise.compiled import (
 )
 from likewise.errors import DamagedError, UsageError
 from likewise.neighbours.int8 import LARGEST, Coded, CodedPoints, Codes, scan_points
-from likewise.neighbours.largest import KEY_UNIT, offer, rows_of
+from likewise.neighbours.largest import KEY_UNIT, keep_largest, key_of, room_for, rows_of
 
 # So many cells for the root of the number of vectors, learnt from so many vectors each, and no
 # fewer than `_FEWEST`.
@@ -139,26 +139,25 @@ class CellsFinder:
 
     def propose(self, point: Floats, n: int) -> Ints:
         """Propose n rows or more, if there are, with the largest products of heads."""
-        keys = np.empty(min(_TIMES * n + _SPARE, len(self)), np.int64)
-        wanted = math.ceil(max(_SHARE * len(self), 2 * len(keys)))
+        n = min(_TIMES * n + _SPARE, len(self))
+        wanted = math.ceil(max(_SHARE * len(self), 2 * n))
         # Keys have room for products up to 128; only their order counts.
         unit = point / (np.linalg.norm(point.astype(np.float64)) or 1.0)
-        return rows_of(keys[: self.offer(unit.astype(np.float64), (keys, 0, 0), read=wanted)])
+        return rows_of(self.largest(unit.astype(np.float64), n, read=wanted))
 
-    def offer(
+    def largest(
         self,
         point: Doubles,
-        heap: tuple[Ints, int, int],
+        n: int,
         *,
         read: int,
         added: tuple[NDArray[np.int16], float] = (_NO_ROWS, 0.0),
         allowed: Bools | None = None,
-    ) -> int:
-        """Offer rows to a heap (see `largest`), by their products with a point; give its size.
+    ) -> Ints:
+        """Give the keys (see `largest`) of the n rows with the largest products with a point.
 
-        A heap is its keys, its size, and what is added to the numbers of rows. The nearest cells
-        that have `read` rows together are read. `added` are numbers of rows, which count in scores
-        by a factor.
+        The nearest cells that have `read` rows together are read. `added` are numbers of rows,
+        which count in scores by a factor.
         """
         length = math.sqrt(float(point @ point)) or 1.0
         inside = np.empty(len(self.axes), np.float32)
@@ -170,7 +169,10 @@ class CellsFinder:
         unit = max(float(np.abs(weights).max(initial=0)), 1e-300) / _LARGEST_WEIGHT
         asked = np.rint(weights / unit).astype(np.int16)
         mask = _NO_MASK if allowed is None else allowed
-        return int(offer_cells(self.lists, order, read, (asked, unit), added, mask, heap))
+        keys = room_for(n)
+        size = read_cells(self.lists, order, read, (asked, unit), added, mask, keys, n)
+        found: Ints = keys[:size]
+        return found
 
     def save(self, out: Output) -> None:
         """Put the cells."""
@@ -281,26 +283,28 @@ def multiply(heads: Codes, query: NDArray[np.int16], out: Ids) -> None:
 
 
 @kernel
-def offer_cells(
+def read_cells(
     lists: Lists,
     order: Ints,
     read: Int,
     query: tuple[NDArray[np.int16], Any],
     added: tuple[NDArray[np.int16], Any],
     allowed: Bools,
-    heap: tuple[Ints, Int, Int],
+    keys: Ints,
+    n: Int,
 ) -> Int:
-    """Offer the rows of the first cells of an order to a heap; give its size.
+    """Gather the keys of the n best rows of the first cells of an order; give how many there are.
 
-    Equals offering each with `heads @ query * unit + added * factor`, cell by cell until `read`
-    rows were read; what is not allowed is left out, where the mask is not empty. Products come
-    first, then the sums that are added, which stand all over memory: so they are fetched at once.
+    Rows have the score `heads @ query * unit + added * factor`, cell by cell until `read` rows were
+    read; what is not allowed is left out, where the mask is not empty. Products come first, then
+    the sums that are added, which stand all over memory: so they are fetched at once.
     """
     bounds, rows, heads = lists
     asked, unit = query
     sums, factor = added
-    keys, size, base = heap
-    done, least = np.int64(0), -(np.int64(1) << 62)
+    size: Int = 0
+    done = np.int64(0)
+    least: Any = -(np.int64(1) << 62)
     to_key, sums_to_key = unit * KEY_UNIT, factor * KEY_UNIT
     products = np.empty(_PART, np.int32)
     values = np.empty(_PART, np.float64)
@@ -312,16 +316,18 @@ def offer_cells(
         done += max(stop - start, 0)
         for first in range(start, stop, _PART):
             last: Int = min(first + _PART, stop)
-            mine, n = rows[first:last], last - first
-            multiply(heads[first:last], asked, products[:n])
-            for j in range(n):
+            mine, m = rows[first:last], last - first
+            multiply(heads[first:last], asked, products[:m])
+            for j in range(m):
                 values[j] = products[j] * to_key
             if len(sums):
-                for j in range(n):
+                for j in range(m):
                     values[j] += sums[mine[j]] * sums_to_key
-            for j in range(n):
+            for j in range(m):
                 if values[j] >= least and (len(allowed) == 0 or allowed[mine[j]]):
-                    size = offer(keys, size, np.int64(np.floor(values[j])), base + mine[j])
+                    keys[size] = key_of(np.floor(values[j]), mine[j])
+                    size += 1
                     if size == len(keys):
-                        least = keys[0] >> 32
-    return size
+                        size = keep_largest(keys, size, n)
+                        least = keys[n - 1] >> 32
+    return keep_largest(keys, size, n)

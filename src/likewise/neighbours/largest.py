@@ -1,6 +1,8 @@
-"""The largest of many whole numbers with their rows: a heap of keys, the least first.
+"""The largest of many whole numbers with their rows: keys are gathered, and now and then cut.
 
-A key is `value << 32 | (2^32 - 1 - row)`: of equal values the earlier row is the larger key.
+A key is `value << 32 | (2^32 - 1 - row)`: of equal values the earlier row is the larger key. An
+array of keys has room for several times as many as are wanted. When it is full the largest are
+kept, and the least of them bounds what comes: that takes a fraction of what a heap takes.
 """
 
 from __future__ import annotations
@@ -13,41 +15,67 @@ from likewise.compiled import Int, Ints, kernel
 
 # Values are whole multiples of one over this, within 31 bits.
 KEY_UNIT = 1 << 24
+# Room for so many keys for each that is wanted.
+_ROOM = 4
 _ROWS = (1 << 32) - 1
 
 
-def rows_of(keys: Ints) -> Ints:
-    """Give the rows of keys, ascending."""
-    rows: Ints = np.sort(_ROWS - (keys & _ROWS))
-    return rows
+def room_for(n: int) -> Ints:
+    """Make an array to gather the n largest keys in."""
+    return np.empty(_ROOM * n, np.int64)
+
+
+def rows_of(*keys: Ints) -> Ints:
+    """Give the distinct rows of keys, ascending."""
+    rows: Ints = np.sort(_ROWS - (np.concatenate(keys) & _ROWS))
+    fresh = np.ones(len(rows), np.bool_)
+    np.not_equal(rows[1:], rows[:-1], out=fresh[1:])
+    distinct: Ints = rows[fresh]
+    return distinct
 
 
 @kernel
-def offer(heap: Ints, size: Int, value: Any, row: Int) -> Int:
-    """Offer a row to a heap as large as its array; give its size.
+def key_of(value: Any, row: Int) -> Any:
+    """Give the key of a row."""
+    return np.int64(value) << 32 | (_ROWS - np.int64(row))
 
-    Of all that were offered it has the `len(heap)` largest keys.
+
+@kernel
+def keep_largest(keys: Ints, size: Int, n: Int) -> Int:
+    """Move the n largest of the first keys to the front, if there are as many; give how many.
+
+    Where there were more, the n-th is the least of them.
     """
-    key = value << 32 | (_ROWS - row)
-    if size < len(heap):
-        at = size
-        while at > 0 and heap[(at - 1) // 2] > key:
-            heap[at] = heap[(at - 1) // 2]
-            at = (at - 1) // 2
-        heap[at] = key
-        return size + 1
-    if size == 0 or key <= heap[0]:
+    if size <= n:
         return size
-    at = 0
-    while True:
-        child = 2 * at + 1
-        if child >= size:
+    kth_largest(keys[:size], n)
+    return n
+
+
+@kernel
+def kth_largest(values: Ints, k: Int) -> Int:
+    """Find the k-th largest of values, which are put in another order (Hoare 1961).
+
+    Equals `np.sort(values)[-k]`; no value before the k-th is less, and none after it is larger.
+    """
+    low, high = 0, len(values) - 1
+    wanted = k - 1
+    while low < high:
+        pivot = values[(low + high) // 2]
+        i, j = low, high
+        while i <= j:
+            while values[i] > pivot:
+                i += 1
+            while values[j] < pivot:
+                j -= 1
+            if i <= j:
+                values[i], values[j] = values[j], values[i]
+                i += 1
+                j -= 1
+        if wanted <= j:
+            high = j
+        elif wanted >= i:
+            low = i
+        else:
             break
-        if child + 1 < size and heap[child + 1] < heap[child]:
-            child += 1
-        if heap[child] >= key:
-            break
-        heap[at] = heap[child]
-        at = child
-    heap[at] = key
-    return size
+    return np.int64(values[wanted])

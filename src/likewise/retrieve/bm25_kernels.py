@@ -17,6 +17,7 @@ import numpy as np
 
 from likewise.collection.postings import BLOCK, Postings, block_of, start_of
 from likewise.compiled import Int, Ints, Shorts, kernel
+from likewise.neighbours.largest import kth_largest
 from likewise.retrieve.best import push
 from likewise.retrieve.bm25_scores import score_aside, score_found, thin
 from likewise.retrieve.bm25_state import Best, Block, Search, Workspace, is_open, threshold_of
@@ -29,7 +30,6 @@ from likewise.retrieve.sums import (
     bound_of,
     fine_maxima,
     group_maxima,
-    kth_largest,
 )
 
 # In postings added: a look at the sums of a block, one at smaller groups, finding one posting,

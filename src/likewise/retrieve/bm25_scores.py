@@ -37,28 +37,10 @@ def record_score(
     norm = norm_of(np.int64(words.lengths[doc]), scale)
     term: Int = 0
     number: Int
-    code: Int
     at, wanted = 0, query.numbers[order[0]]
     # No more than bytes, whatever a damaged record says.
     for _ in range(min(n, stop - start)):
-        number = 1
-        # Nearly always a step of one or two bytes and a count of none or one: without a branch,
-        # as which of them it is cannot be predicted. Else as `next_term` reads them.
-        code = -1
-        if place + 3 <= stop:
-            low, high = np.int64(stream[place]), np.int64(stream[place + 1])
-            long = low >> 7
-            code = (low & 127) | (long * (high & 127)) << 7
-            several = 1 - (code & 1)
-            more = np.int64(stream[place + 1 + long])
-            number += several * (more + 1)
-            if (long & (high >> 7)) | (several & (more >> 7)):
-                code = -1
-            else:
-                place += 1 + long + several
-                term += code >> 1
-        if code < 0:
-            term, number, place = next_term(stream, place, stop, term)
+        term, number, place = next_term(stream, place, stop, term)
         while wanted < term:
             at += 1
             if at == len(order):

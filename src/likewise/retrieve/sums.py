@@ -139,32 +139,3 @@ def bar(sums: Shorts, open_here: Bools) -> None:
     """Take away the sums of documents that are not open. Equals `sums[~open_here] = 0`."""
     for i in range(len(sums)):
         sums[i] *= np.uint16(open_here[i])
-
-
-@kernel
-def kth_largest(values: Ints, k: Int) -> Int:
-    """Find the k-th largest of values, which are put in another order (Hoare 1961).
-
-    Equals `np.sort(values)[-k]`.
-    """
-    low, high = 0, len(values) - 1
-    wanted = k - 1
-    while low < high:
-        pivot = values[(low + high) // 2]
-        i, j = low, high
-        while i <= j:
-            while values[i] > pivot:
-                i += 1
-            while values[j] < pivot:
-                j -= 1
-            if i <= j:
-                values[i], values[j] = values[j], values[i]
-                i += 1
-                j -= 1
-        if wanted <= j:
-            high = j
-        elif wanted >= i:
-            low = i
-        else:
-            break
-    return np.int64(values[wanted])
