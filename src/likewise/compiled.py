@@ -99,6 +99,17 @@ class Kernel:
                 made = vars(self)["dispatcher"] = jit.dispatcher_of(self)
         return made
 
+    @cached_property
+    def inner_dispatcher(self) -> Any:
+        """The function as compiled code calls it."""
+        from likewise import jit
+
+        with self._lock:
+            made = vars(self).get("inner_dispatcher")
+            if made is None:
+                made = vars(self)["inner_dispatcher"] = jit.inner_dispatcher_of(self)
+        return made
+
     @property
     def options(self) -> dict[str, Any]:
         """How it is compiled.
@@ -137,7 +148,7 @@ class Kernel:
         # By this compiled code calls kernels that it finds among its globals.
         import numba
 
-        return numba.typeof(self.dispatcher)  # type: ignore[no-untyped-call]
+        return numba.typeof(self.inner_dispatcher)  # type: ignore[no-untyped-call]
 
 
 def kernels_are_ready() -> bool:

@@ -6,7 +6,7 @@ import logging
 import os
 import pickle
 import sys
-from functools import cache
+from functools import cache, partial
 from hashlib import blake2b
 from importlib import import_module
 from pathlib import Path
@@ -21,10 +21,20 @@ _log = logging.getLogger(__name__)
 
 def dispatcher_of(kernel: Kernel) -> Any:
     """Give a kernel as numba has it."""
-    options = kernel.options | {"nopython": True, "boundscheck": None}
-    made = _dispatcher()(py_func=kernel.py_func, targetoptions=options)
+    made = _made(kernel, called_from_python=True)
     made._cache = _Kept(kernel)
     return made
+
+
+def inner_dispatcher_of(kernel: Kernel) -> Any:
+    """Give a kernel as other kernels call it: it is compiled with them, and not kept."""
+    return _made(kernel, called_from_python=False)
+
+
+def _made(kernel: Kernel, *, called_from_python: bool) -> Any:
+    options = kernel.options | {"nopython": True, "boundscheck": None}
+    options |= {"no_cpython_wrapper": not called_from_python, "no_cfunc_wrapper": True}
+    return _dispatcher()(py_func=kernel.py_func, targetoptions=options)
 
 
 def is_kept(kernel: Kernel) -> bool:
@@ -61,11 +71,98 @@ def target() -> tuple[str, str]:
 @cache
 def _dispatcher() -> Any:
     """Make the class of what numba compiles for that processor; others' code is left alone."""
+    extension: Any = import_module("numba.core.target_extension")
     registry: Any = import_module("numba.core.registry")
     codegen: Any = import_module("numba.core.codegen")
     name, features = target()
 
+    class Library(codegen.JITCodeLibrary):  # type: ignore[misc]
+        """The code of a function, and of what it calls once it is called from Python.
+
+        numba optimises each function and all that it calls, and again with each of its callers,
+        and makes machine code of it each time. Here what is called from Python is optimised, with
+        all that it calls, once. Sums that may be reordered are optimised as numba does, function by
+        function: in another order they would give other bits.
+        """
+
+        def __init__(self, *arguments: Any) -> None:
+            super().__init__(*arguments)
+            self._is_whole = self.reorders = False
+            self._shared_module: Any = None
+
+        def add_llvm_module(self, ll_module: Any) -> None:
+            self.reorders = self.reorders or " reassoc " in str(ll_module)
+            super().add_llvm_module(ll_module)
+
+        def finalize(self) -> None:
+            self._raise_if_finalized()
+            for each in self._linking_libraries:
+                self._reload_init.update(each._reload_init)
+                self.reorders = self.reorders or getattr(each, "reorders", False)
+            self._finalized = True
+
+        def get_pointer_to_function(self, name: str) -> int:
+            self._ensure_finalized()
+            if not self._is_whole:
+                try:
+                    self.get_function(name)
+                except NameError:
+                    return 0
+                self._final_module = self._optimise()
+                self._final_module.verify()
+                self._finalize_final_module()
+            return int(super().get_pointer_to_function(name))
+
+        def _finalize_final_module(self) -> None:
+            super()._finalize_final_module()
+            self._is_whole = True
+
+        def _get_module_for_linking(self) -> Any:
+            self._ensure_finalized()
+            if self._shared_module is None:
+                done = self._final_module if self._is_whole else self._optimise()
+                self._shared_module = _shared(done)
+            return self._shared_module
+
+        def _optimise(self) -> Any:
+            """Link what it calls to a copy of it, and optimise that."""
+            own = self._final_module
+            self._final_module = own.clone()
+            self._final_module.name = own.name
+            called = dict.fromkeys(self._linking_libraries)
+            for each in called if self.reorders else self._reached():
+                as_it_is = isinstance(each, Library) and not self.reorders
+                part = _shared(each._final_module) if as_it_is else each._get_module_for_linking()
+                self._final_module.link_in(part, preserve=True)
+            self._optimize_final_module()
+            made, self._final_module = self._final_module, own
+            return made
+
+        def _reached(self) -> list[Any]:
+            """Give all libraries that are called, each after those that call it.
+
+            LLVM leaves out what nothing refers to when it is linked.
+            """
+            found: dict[Any, None] = {}
+
+            def visit(library: Any) -> None:
+                if isinstance(library, Library):
+                    for each in library._linking_libraries:
+                        if each not in found:
+                            visit(each)
+                found[library] = None
+
+            visit(self)
+            return [*reversed(found)][1:]
+
     class Codegen(codegen.JITCPUCodegen):  # type: ignore[misc]
+        _library_class = Library
+
+        def set_env(self, env_name: str, env: Any) -> None:
+            # Of a function that only others call there is nothing to set it in so far.
+            if self._engine.is_symbol_defined(env_name):
+                super().set_env(env_name, env)
+
         def _get_host_cpu_name(self) -> str:
             return name
 
@@ -74,14 +171,37 @@ def _dispatcher() -> Any:
 
     around = registry.cpu_target.target_context.subtarget(_internal_codegen=Codegen("likewise"))
 
+    class Ours(extension.CPU):  # type: ignore[misc]
+        """What numba's own functions are compiled for where kernels call them: as kernels are."""
+
+    around.target = extension.target_registry["likewise"] = Ours
+    around.target_name = "likewise"
+
     class Target(registry.CPUTarget):  # type: ignore[misc]
         target_context = around
         typing_context = registry.cpu_target.typing_context
 
     class Dispatcher(registry.CPUDispatcher):  # type: ignore[misc]
-        targetdescr = Target("cpu")
+        targetdescr = Target("likewise")
 
+    def jit(function: Any = None, **options: Any) -> Any:
+        """Compile one of numba's own functions; only compiled code calls it."""
+        if function is None:
+            return partial(jit, **options)
+        chosen = {"boundscheck": None, "no_cpython_wrapper": True, "no_cfunc_wrapper": True}
+        return Dispatcher(py_func=function, targetoptions=options | chosen)
+
+    extension.dispatcher_registry[Ours], extension.jit_registry[Ours] = Dispatcher, jit
     return Dispatcher
+
+
+def _shared(module: Any) -> Any:
+    """Copy a module so that others may have what is in it too."""
+    copied = module.clone()
+    for each in copied.functions:
+        if not each.is_declaration and each.linkage.name == "external":
+            each.linkage = "linkonce_odr"
+    return copied
 
 
 # Kept for the next process
