@@ -272,7 +272,8 @@ def _turn(
     n_large = 0
     # Side by side, for each rank: where its next posting goes, and the block after its last.
     cursor = np.zeros((len(bounds) - 1, 2), np.int64)
-    cursor[:, 0] = bounds[:-1]
+    for i in range(len(cursor)):
+        cursor[i, 0] = bounds[i]
     entry = entry_bounds[:-1].copy()
     for doc in range(len(offsets) - 1):
         stop = np.int64(offsets[doc + 1])

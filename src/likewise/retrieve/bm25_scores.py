@@ -96,7 +96,7 @@ def thin(aside: Any, n: Int, threshold: Int) -> Int:
     kept = 0
     for j in range(n):
         if aside[j, 0] >= threshold:
-            aside[kept] = aside[j]
+            aside[kept, 0], aside[kept, 1] = aside[j, 0], aside[j, 1]
             kept += 1
     return kept
 

@@ -127,7 +127,8 @@ def fine_maxima(sums: Shorts, maxima: Shorts) -> None:
     Equals `sums.reshape(-1, len(maxima)).max(axis=0)`.
     """
     n = len(maxima)
-    maxima[:] = sums[:n]
+    for i in range(n):
+        maxima[i] = sums[i]
     for first in range(n, len(sums), n):
         mine = sums[first : first + n]
         for i in range(n):

@@ -172,6 +172,13 @@ def _slot(key: np.uint64, slots: Keys) -> Int:
 
 
 @kernel
+def _copy(numbers: Any, to: Any) -> None:
+    """Copy numbers. Equals `to[:] = numbers`."""
+    for i in range(len(to)):
+        to[i] = numbers[i]
+
+
+@kernel
 def _detect(buffer: Bytes, offsets: Offsets, model: _Model) -> tuple[Ints, Ints]:
     """Tell the language of each `buffer[offsets[i]:offsets[i + 1]]`.
 
@@ -187,7 +194,7 @@ def _detect(buffer: Bytes, offsets: Offsets, model: _Model) -> tuple[Ints, Ints]
     before, letters_before = totals.copy(), letters.copy()
     met = np.zeros(256, np.uint64)
     for text in range(n_texts):
-        totals[:] = priors
+        _copy(priors, totals)
         letters[:] = 0
         met[:] = _EMPTY
         word = _EMPTY
@@ -218,11 +225,11 @@ def _detect(buffer: Bytes, offsets: Offsets, model: _Model) -> tuple[Ints, Ints]
                 known = 0
                 # A word that was met before says nothing more: what it cost is taken back.
                 if word != _EMPTY and _met(word, met):
-                    totals[:] = before
-                    letters[:] = letters_before
+                    _copy(before, totals)
+                    _copy(letters_before, letters)
                 word = _EMPTY
-                before[:] = totals
-                letters_before[:] = letters
+                _copy(totals, before)
+                _copy(letters, letters_before)
             last = kind
             if kind == 0:
                 continue
@@ -244,8 +251,8 @@ def _detect(buffer: Bytes, offsets: Offsets, model: _Model) -> tuple[Ints, Ints]
         if n_letters == 0:
             continue
         if word != _EMPTY and _met(word, met):
-            totals[:] = before
-            letters[:] = letters_before
+            _copy(before, totals)
+            _copy(letters_before, letters)
         chosen = _script(letters, kinds)
         if chosen > n_groups:
             languages[text] = bounds[-1] + chosen - n_groups - 1
