@@ -38,10 +38,10 @@ from likewise.retrieve.models import bm25_idf
 # vectors in cells, at an effort of 1. A filter that leaves fewer than the last share has them all
 # compared.
 # benchmarks/like_scale.py has what they find, on real documents and on others.
-_POSTINGS, _TITLES, _READ, _FEW = 0.4, 0.1, 0.06, 0.1
+_POSTINGS, _TITLES, _READ, _FEW = 0.6, 0.15, 0.03, 0.1
 _LEAST_POSTINGS, _LEAST_READ = 60_000, 12_000
 # For each candidate that is wanted, so many are listed by words and by heads of vectors.
-_BY_WORDS, _BY_HEADS = 2, 4
+_BY_WORDS, _BY_HEADS = 2, 6
 # Sums of words are of 16 bits.
 _LARGEST_SUM = 32_000
 _IMPACT = 255

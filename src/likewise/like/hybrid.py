@@ -39,7 +39,7 @@ from likewise.retrieve.question import AGAINST, Question, question_of
 from likewise.stages.masks import mask_of
 from likewise.stages.stage import Context, Result, Stage
 
-CANDIDATES = 200
+CANDIDATES = 250
 _ALONE = {
     "dense": Weights(1, 0, 0),
     "specific": Weights(0, 1, 0),

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from likewise.collection.records import get, next_term
+from likewise.collection.records import PART, get, read_terms
 from likewise.collection.snapshot import Snapshot
 from likewise.collection.words import TITLE
 from likewise.compiled import Bytes, Doubles, Floats, Ids, Int, Ints, Offsets, kernel
@@ -102,18 +102,24 @@ def cover_titles(
     """
     stream, offsets = records
     keys, values, flags = table
+    terms, counts = np.empty(PART, np.int32), np.empty(PART, np.int32)
     for i in range(len(rows)):
         start, stop = np.int64(offsets[rows[i]]), np.int64(offsets[rows[i] + 1])
         n, at = get(stream, start, stop)
         term: Int = 0
         there, whole = 0.0, 0.0
-        for _ in range(min(n, stop - start)):
-            term, _count, at = next_term(stream, at, stop, term)
-            if term < 0 or term >= len(rarity):
-                break
-            whole += rarity[term]
-            if flags[term & FLAGS]:
-                place = place_of(term, keys)
-                if keys[place] == term:
-                    there += values[place] * rarity[term]
+        left: Int = min(n, stop - start)
+        while left > 0:
+            m = min(left, PART)
+            term, at = read_terms(stream, at, stop, term, terms[:m], counts[:m])
+            for j in range(m):
+                # A damaged record may have terms that there are not.
+                if terms[j] < 0 or terms[j] >= len(rarity):
+                    break
+                whole += rarity[terms[j]]
+                if flags[terms[j] & FLAGS]:
+                    place = place_of(terms[j], keys)
+                    if keys[place] == terms[j]:
+                        there += values[place] * rarity[terms[j]]
+            left -= m
         out[i] = there / whole if whole > 0 else 0.0
