@@ -66,7 +66,7 @@ def test_records_are_read_as_written(records, data):
 
 @given(TERMS, st.integers(1, 5))
 def test_terms_are_read_some_at_a_time(counts, size):
-    stream, offsets = encoded([(counts, [7])])
+    stream, _ = encoded([(counts, [7])])
     n, at = get(stream, 0, len(stream))
     alone, its_at, found, last = 0, at, [], 0
     for start in range(0, n, size):
