@@ -11,19 +11,15 @@ It is linear in the weights of the text's words, so that documents in hand can b
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import numpy as np
 
 from likewise.collection.records import PART, get, read_terms
 from likewise.collection.snapshot import Snapshot
 from likewise.collection.words import TITLE
-from likewise.compiled import Bytes, Doubles, Floats, Ids, Int, Ints, Offsets, kernel
+from likewise.compiled import Bytes, Doubles, Floats, Int, Ints, Offsets, kernel
+from likewise.like.components import EncodedQuery, find_among
 from likewise.like.kernels import FLAGS, Table, place_of, table_of
 from likewise.retrieve.models import bm25_idf
-
-if TYPE_CHECKING:
-    from likewise.like.components import EncodedQuery
 
 # Where fewer documents have a title, those that have one would be preferred for that alone.
 _LEAST_TITLED = 0.5
@@ -67,18 +63,12 @@ class Titles:
         counts = self._collection.term_counts(docs, TITLE)
         said = np.zeros(len(terms))
         said[np.searchsorted(terms, query.said_terms)] = query.said
-        for row, (start, stop) in enumerate(zip(counts.bounds, counts.bounds[1:], strict=False)):
-            mine = counts.terms[start:stop]
-            rarity = self._idf(mine)
-            at = np.minimum(np.searchsorted(terms, mine), len(terms) - 1)
-            shared = terms[at] == mine
-            whole = rarity.sum() or 1.0
-            out[row, at[shared]] = said[at[shared]] * rarity[shared] / whole
+        owners = np.repeat(np.arange(len(docs)), np.diff(counts.bounds))
+        rarity = self._every_idf[counts.terms]
+        whole = np.bincount(owners, rarity, len(docs))
+        at, shared = find_among(terms, counts.terms)
+        out[owners[shared], at] = said[at] * rarity[shared] / whole[owners[shared]]
         return out
-
-    def _idf(self, terms: Ids) -> Doubles:
-        found: Doubles = self._every_idf[terms]
-        return found
 
     @property
     def _every_idf(self) -> Doubles:
