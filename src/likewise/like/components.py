@@ -12,7 +12,7 @@ from typing import ClassVar, NamedTuple, Protocol
 import numpy as np
 
 from likewise.collection.records import TermCounts
-from likewise.compiled import Doubles, Floats, Ints, Offsets, kernel
+from likewise.compiled import Doubles, Floats, Ids, Ints, Offsets, kernel
 from likewise.like.kernels import Rows, Words, scan_words, score_records, score_words, table_of
 from likewise.models.document_vectors import DocumentVectors
 from likewise.models.stored_vectors import StoredVectors
@@ -326,7 +326,7 @@ def places_of(sizes: Ints) -> tuple[Ints, Ints]:
     return owners, np.arange(len(owners)) - np.repeat(np.cumsum(sizes) - sizes, sizes)
 
 
-def find_among(terms: Ints, wanted: Ints) -> tuple[Ints, Ints]:
+def find_among(terms: Ints, wanted: Ints | Ids) -> tuple[Ints, Ints]:
     """Give where wanted terms are among terms (ascending), and which of them are there."""
     if not len(terms):
         return np.empty(0, np.int64), np.empty(0, np.int64)
