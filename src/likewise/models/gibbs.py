@@ -310,11 +310,12 @@ def sweep_cell(
     background_change = 0.0
     current = np.int64(-1)
     # The sum is kept where the compiler cannot tell that nobody looks at it.
-    ahead, sum_ahead = np.int64(-1), np.empty(1, np.float32)
+    sum_ahead = np.empty(1, np.float32)
+    ahead: Any = np.int64(-1)
     # Rows of flat arrays: a view of a row for each pair would cost more than the row's sum.
     doc_topics, word_topics = state.doc_topics.ravel(), state.word_topics.ravel()
     shares, topics, own, background = state.shares, state.topics, state.own, state.background
-    last = cells.bounds[cell + 1]
+    last: Any = cells.bounds[cell + 1]
     for pair in range(cells.bounds[cell], last):
         if pair >= ahead:
             ahead = min(pair + AHEAD_PAIRS, last)
