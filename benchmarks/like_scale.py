@@ -153,7 +153,8 @@ def budget(c, n):
         words = step("choose words", choose, query)
         step("add up words over postings", add, words)
         masks = [None] * len(s.segments)
-        found = step("find candidates, all of it", mine.find, query, Hybrid().candidates, masks)
+        listed = step("list documents, all of it", mine.find, query, Hybrid().candidates, masks)
+        found = step("choose candidates", listed.best, query)
         for name in ("dense", "specific", "words", "titles"):
             step(f"score candidates: {name}", getattr(likeness, name).score, query, found)
         rank = lambda q, d: likeness.rank(  # noqa: E731

@@ -291,6 +291,12 @@ def lanes(random):
         yield random.random(64).astype(np.float32), start
 
 
+def rows_ahead(random):
+    for width in (16, 48, 304):
+        words = random.random((30, width)).astype(np.float32)
+        yield words.ravel(), random.integers(0, 30, 40).astype(np.int32), 5, 21, width
+
+
 def picked(random):
     for width in (16, 48, 304):
         weights = random.random(width).astype(np.float32)
@@ -451,6 +457,7 @@ CALLS = {
     "models.gibbs.sweep_cell": cells_of_tokens,
     "models.gibbs.weigh_topics": topic_weights,
     "models.gibbs.pick": picked,
+    "models.gibbs.read_ahead": rows_ahead,
     "models.gibbs._lane_sum": lanes,
     "models.gibbs.next_random": random_state,
     "models.gibbs.uniform": random_state,

@@ -9,7 +9,15 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from likewise.collection import records as records_module
-from likewise.collection.records import Records, decode, decode_sentences, encode, get
+from likewise.collection.records import (
+    Records,
+    decode,
+    decode_sentences,
+    encode,
+    get,
+    next_term,
+    read_terms,
+)
 from likewise.errors import DamagedError
 
 TERMS = st.dictionaries(
@@ -54,6 +62,22 @@ def test_records_are_read_as_written(records, data):
         assert lengths.tolist() == records[doc][1]
     sizes = Records(stream, offsets, 2**31, "the file").text_sizes()
     assert sizes.tolist() == [sum(lengths) for _, lengths in records]
+
+
+@given(TERMS, st.integers(1, 5))
+def test_terms_are_read_some_at_a_time(counts, size):
+    stream, _ = encoded([(counts, [7])])
+    n, at = get(stream, 0, len(stream))
+    alone, its_at, found, last = 0, at, [], 0
+    for start in range(0, n, size):
+        terms, numbers = (np.empty(min(size, n - start), np.int32) for _ in range(2))
+        last, at = read_terms(stream, at, len(stream), last, terms, numbers)
+        found += zip(terms.tolist(), numbers.tolist(), strict=True)
+        for term, number in found[start:]:
+            alone, count, its_at = next_term(stream, its_at, len(stream), alone)
+            assert (term, number) == (alone, count)
+        assert (last, at) == (alone, its_at)
+    assert found == sorted(counts.items())
 
 
 def test_an_empty_document_is_two_bytes():

@@ -6,12 +6,14 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import likewise as lw
+from likewise.collection.records import encode
 from likewise.collection.words import term_rows
 from likewise.like.candidate_kernels import add_word, add_words, largest_scores, largest_sums
 from likewise.like.components import Encoder
 from likewise.like.effort import EFFORTS, measure_effort
 from likewise.like.hybrid import Likeness, weights_of
 from likewise.like.kernels import score_records, table_of
+from likewise.like.titles import cover_titles
 from likewise.models import kinds
 from likewise.models.stored_vectors import vectors_of
 from likewise.neighbours.cells import CellsFinder
@@ -75,9 +77,9 @@ def test_all_that_a_filter_leaves_are_compared(c):
     masks = [np.zeros(segment.n_docs, np.bool_) for segment in s.segments]
     masks[0][[3, 400, 800]] = masks[1][7] = True
     asked = mine.encoder.encode(*of_doc(s, 0))
-    docs = mine.candidates.find(asked, 10, masks)
+    docs = mine.candidates.find(asked, 10, masks).best(asked)
     assert docs.tolist() == [3, 400, 800, 1007]
-    assert not len(mine.candidates.find(asked, 10, [~one & one for one in masks]))
+    assert not len(mine.candidates.find(asked, 10, [~one & one for one in masks]).docs)
 
 
 def test_effort_is_counted(c, monkeypatch):
@@ -93,9 +95,9 @@ def test_more_effort_gives_more(c):
     mine = likeness(c)
     asked = mine.encoder.encode(*of_doc(c.snapshot, 0))
     masks = [None, None]
-    few = mine.candidates.find(asked, 20, masks)
+    few = mine.candidates.find(asked, 20, masks).best(asked)
     mine.candidates.effort = 3.0
-    many = mine.candidates.find(asked, 20, masks)
+    many = mine.candidates.find(asked, 20, masks).best(asked)
     assert len(few) >= 20
     assert len(many) >= 60
 
@@ -162,6 +164,23 @@ def test_scores_by_records_are_bm25(c):
     impacts = counts / (counts + np.repeat(norms.astype(np.float64), np.diff(bounds)))
     expected = np.add.reduceat(vector[theirs] * impacts, bounds[:-1])
     assert out == pytest.approx(expected, abs=1e-9)
+
+
+def test_long_records_are_scored_whole():
+    terms = np.arange(0, 2100, 3, dtype=np.int32)
+    counts = (np.arange(700, dtype=np.int32) % 5) + 1
+    bounds, none = np.array([0, 700]), np.zeros(2, np.int64)
+    stream, ends = encode(bounds, terms, counts, np.empty(0, np.uint32), none)
+    records = (stream, np.array([0, *ends], np.uint32))
+    asked, row, out = np.arange(0, 2100, 2), np.zeros(1, np.int64), np.empty(1)
+    table = table_of(asked, np.linspace(0.1, 1, len(asked)))
+    vector, rarity = np.zeros(2100), np.linspace(1, 2, 2100)
+    vector[asked] = np.linspace(0.1, 1, len(asked))
+    score_records(row, records, table, np.array([1.5], np.float32), out)
+    assert out[0] == pytest.approx((vector[terms] * counts / (counts + 1.5)).sum(), abs=1e-8)
+    cover_titles(row, records, rarity, table, out)
+    expected = (vector[terms] * rarity[terms]).sum() / rarity[terms].sum()
+    assert out[0] == pytest.approx(expected, abs=1e-12)
 
 
 def test_a_filter_or_many_answers_leave_none_out(tmp_path, monkeypatch):

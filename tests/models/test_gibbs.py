@@ -7,10 +7,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from likewise.models.gibbs import (
+    AHEAD_TOPICS,
+    LANES,
     PARTS,
     make_cells,
     next_random,
     pick,
+    read_ahead,
     seed_of,
     start,
     sweep,
@@ -98,6 +101,16 @@ def test_a_topic_is_drawn_in_proportion_to_its_weight():
         random = np.uint64(next_random(random))
         drawn[pick(out, np.float32(uniform(random) * total))] += 1
     assert drawn / drawn.sum() == pytest.approx(expected / expected.sum(), abs=0.01)
+
+
+@pytest.mark.parametrize("width", [16, 48, AHEAD_TOPICS + LANES])
+def test_rows_that_come_next_are_read(width):
+    rng = np.random.default_rng(0)
+    words = rng.random((9, width), np.float32)
+    rows = rng.integers(0, 9, 20).astype(np.int32)
+    expected = words[rows[3:19], :AHEAD_TOPICS:LANES].sum()
+    assert read_ahead(words.ravel(), rows, 3, 19, width) == pytest.approx(expected, rel=1e-5)
+    assert read_ahead(words.ravel(), rows, 4, 4, width) == 0
 
 
 @given(st.lists(st.floats(0, 10, width=32), min_size=16, max_size=16), st.floats(0, 1, width=32))

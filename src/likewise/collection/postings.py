@@ -20,7 +20,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from likewise.collection.arrays import Arrays, Output
-from likewise.collection.records import get, next_term
+from likewise.collection.records import PART, get, read_terms
 from likewise.compiled import (
     Bytes,
     Floats,
@@ -243,18 +243,22 @@ def _survey(stream: Bytes, offsets: Offsets, n_terms: Int) -> tuple[Ints, Ints, 
     """Count for each term its documents, its occurrences and its blocks."""
     # Side by side, so that a term is one look into memory; the fourth is the block after its last.
     table = np.zeros((n_terms, 4), np.int64)
+    terms, counts = np.empty(PART, np.int32), np.empty(PART, np.int32)
     for doc in range(len(offsets) - 1):
         stop = np.int64(offsets[doc + 1])
         n, at = get(stream, np.int64(offsets[doc]), stop)
         term: Int = 0
-        for _ in range(n):
-            term, count, at = next_term(stream, at, stop, term)
-            row = table[term]
-            row[0] += 1
-            row[1] += count
-            if row[3] <= doc >> BLOCK_BITS:
-                row[3] = (doc >> BLOCK_BITS) + 1
-                row[2] += 1
+        while n > 0:
+            m = min(n, PART)
+            term, at = read_terms(stream, at, stop, term, terms[:m], counts[:m])
+            for j in range(m):
+                row = table[terms[j]]
+                row[0] += 1
+                row[1] += counts[j]
+                if row[3] <= doc >> BLOCK_BITS:
+                    row[3] = (doc >> BLOCK_BITS) + 1
+                    row[2] += 1
+            n -= m
     return table[:, 0].copy(), table[:, 1].copy(), table[:, 2].copy()
 
 
@@ -275,30 +279,34 @@ def _turn(
     for i in range(len(cursor)):
         cursor[i, 0] = bounds[i]
     entry = entry_bounds[:-1].copy()
+    terms, numbers = np.empty(PART, np.int32), np.empty(PART, np.int32)
     for doc in range(len(offsets) - 1):
         stop = np.int64(offsets[doc + 1])
         n, at = get(stream, np.int64(offsets[doc]), stop)
         term: Int = 0
-        for _ in range(n):
-            term, count, at = next_term(stream, at, stop, term)
-            rank = ranks[term]
-            if rank < 0:
-                continue
-            row = cursor[rank]
-            place = row[0]
-            row[0] += 1
-            if row[1] <= doc >> BLOCK_BITS:
-                row[1] = (doc >> BLOCK_BITS) + 1
-                blocks[entry[rank]] = doc >> BLOCK_BITS
-                starts[entry[rank]] = place
-                entry[rank] += 1
-            docs[place] = doc & (BLOCK - 1)
-            counts[place] = min(count, LARGE)
-            if count >= LARGE:
-                if n_large == len(large_at):
-                    large_at = np.concatenate((large_at, np.empty_like(large_at)))
-                    large_counts = np.concatenate((large_counts, np.empty_like(large_counts)))
-                large_at[n_large] = place
-                large_counts[n_large] = count
-                n_large += 1
+        while n > 0:
+            m = min(n, PART)
+            term, at = read_terms(stream, at, stop, term, terms[:m], numbers[:m])
+            for j in range(m):
+                rank = ranks[terms[j]]
+                if rank < 0:
+                    continue
+                row = cursor[rank]
+                place = row[0]
+                row[0] += 1
+                if row[1] <= doc >> BLOCK_BITS:
+                    row[1] = (doc >> BLOCK_BITS) + 1
+                    blocks[entry[rank]] = doc >> BLOCK_BITS
+                    starts[entry[rank]] = place
+                    entry[rank] += 1
+                docs[place] = doc & (BLOCK - 1)
+                counts[place] = min(numbers[j], LARGE)
+                if numbers[j] >= LARGE:
+                    if n_large == len(large_at):
+                        large_at = np.concatenate((large_at, np.empty_like(large_at)))
+                        large_counts = np.concatenate((large_counts, np.empty_like(large_counts)))
+                    large_at[n_large] = place
+                    large_counts[n_large] = numbers[j]
+                    n_large += 1
+            n -= m
     return docs, counts, blocks, starts, large_at[:n_large], large_counts[:n_large]

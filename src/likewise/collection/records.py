@@ -19,6 +19,10 @@ from likewise.compiled import Bytes, Ids, Int, Ints, Offsets, kernel, kernels_ar
 from likewise.errors import DamagedError
 
 _FEW = 4
+# Kernels read so many terms of a record at a time.
+PART = 256
+# No collection has a term so large: numbers of a damaged record stay there.
+_LAST_TERM = 1 << 40
 
 
 class TermCounts(NamedTuple):
@@ -148,13 +152,11 @@ def decode(
     for i in range(len(docs)):
         stop = np.int64(offsets[docs[i] + 1])
         _, at = get(stream, np.int64(offsets[docs[i]]), stop)
-        term: Int = 0
-        for j in range(bounds[i], bounds[i + 1]):
-            term, count, at = next_term(stream, at, stop, term)
-            if term < 0 or term >= n_terms:
-                is_whole = False
-            terms[j] = term
-            counts[j] = count
+        mine = slice(bounds[i], bounds[i + 1])
+        last, _ = read_terms(stream, at, stop, 0, terms[mine], counts[mine])
+        # Terms ascend.
+        if bounds[i] < bounds[i + 1] and last >= n_terms:
+            is_whole = False
     return bounds, terms, counts, is_whole
 
 
@@ -193,25 +195,42 @@ def decode_text_sizes(stream: Bytes, offsets: Offsets) -> Ints:
 
 
 @kernel
-def next_term(stream: Bytes, at: Int, stop: Int, term: Int) -> tuple[Int, Int, Int]:
-    """Read the next term, its count, and where the one after it stands.
+def read_terms(
+    stream: Bytes, at: Int, stop: Int, term: Int, terms: Ids, counts: Ids
+) -> tuple[Int, Int]:
+    """Read as many terms as there is room for; give the last, and where the next one stands.
 
-    Nearly always that is a step of up to three bytes and a count of none or one: without a branch,
-    as which of them it is cannot be predicted.
+    Equals `next_term` of each; so many at once take a quarter of the time. Nearly always a step
+    takes up to three bytes and a count none or one: these are read without a branch, as which of
+    them it is cannot be predicted.
     """
-    code: Int
-    if at + 4 <= stop:
-        a, b, c = np.int64(stream[at]), np.int64(stream[at + 1]), np.int64(stream[at + 2])
-        two = a >> 7
-        three = two & b >> 7
-        code = (a & 127) | two * ((b & 127) << 7) | three * ((c & 127) << 14)
-        several = 1 - (code & 1)
-        after = at + 1 + two + three
-        more = several * np.int64(stream[after])
-        if (three & c >> 7) | more >> 7 == 0:
-            return term + (code >> 1), 1 + several + more, after + several
+    j: Int = 0
+    while j < len(terms):
+        if at + 4 <= stop:
+            a, b, c = np.int64(stream[at]), np.int64(stream[at + 1]), np.int64(stream[at + 2])
+            two = a >> 7
+            three = two & b >> 7
+            several = 1 - (a & 1)
+            after = at + 1 + two + three
+            more = several * np.int64(stream[after])
+            if (three & c >> 7) | more >> 7 == 0:
+                code = (a & 127) | two * ((b & 127) << 7) | three * ((c & 127) << 14)
+                term = min(term + (code >> 1), _LAST_TERM)
+                terms[j], counts[j] = term, 1 + several + more
+                at = after + several
+                j += 1
+                continue
+        term, count, at = next_term(stream, at, stop, term)
+        terms[j], counts[j] = term, count
+        j += 1
+    return term, at
+
+
+@kernel
+def next_term(stream: Bytes, at: Int, stop: Int, term: Int) -> tuple[Int, Int, Int]:
+    """Read the next term, its count, and where the one after it stands."""
     code, at = get(stream, at, stop)
-    term += code >> 1
+    term = min(term + min(code >> 1, _LAST_TERM), _LAST_TERM)
     if code & 1:
         return term, 1, at
     count, at = get(stream, at, stop)

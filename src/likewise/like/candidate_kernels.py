@@ -12,7 +12,9 @@ from likewise.compiled import Bools, Bytes, Floats, Ids, Int, Ints, Shorts, kern
 from likewise.neighbours.largest import KEY_UNIT, keep_largest, key_of
 
 # Sums are looked through in tiles of so many columns, whose maxima are taken many at a time.
-_COLUMNS, _TILE = 64, 4096
+_COLUMNS, _TILE = 64, 2048
+# Maxima of columns are counted by so many bits less.
+_COARSE = 4
 
 Sums = NDArray[np.int16]
 
@@ -61,21 +63,34 @@ def _raise(largest: Sums, sums: Sums) -> None:
 def largest_sums(sums: Sums, n_docs: Int, allowed: Bools, keys: Ints, n: Int) -> Int:
     """Gather the keys of the n documents with the largest sums above 0; give how many there are.
 
-    Sums of the documents go to the end of a block; what is not allowed is left out, where the mask
-    is not empty. Every 64th of some thousands is a column, and its largest rules most out.
+    Sums of the documents go to the end of a block; what is not allowed loses its sum, where the
+    mask is not empty. Every 64th of some thousands is a column: as many documents as there are
+    columns have a sum no less than the least of their maxima.
     """
-    size: Int = 0
-    least: Any = np.int64(1)
-    largest = np.empty(_COLUMNS, np.int16)
-    for first in range(0, len(sums), _TILE):
-        largest[:] = 0
-        for start in range(first, first + _TILE, _COLUMNS):
+    for row in range(len(allowed)):
+        sums[row] *= np.int16(allowed[row])
+    maxima = np.zeros((len(sums) // _TILE, _COLUMNS), np.int16)
+    numbers = np.zeros((1 << 15 >> _COARSE) + 1, np.int64)
+    for tile in range(len(maxima)):
+        largest = maxima[tile]
+        for start in range(tile * _TILE, (tile + 1) * _TILE, _COLUMNS):
             _raise(largest, sums[start : start + _COLUMNS])
         for column in range(_COLUMNS):
-            if largest[column] < least:
+            numbers[largest[column] >> _COARSE] += 1
+    level: Any = len(numbers) - 1
+    there: Int = 0
+    while level > 0 and there < n:
+        level -= 1
+        there += numbers[level]
+    least: Any = max(level << _COARSE, 1)
+    size: Int = 0
+    for tile in range(len(maxima)):
+        for column in range(_COLUMNS):
+            if maxima[tile, column] < least:
                 continue
-            for row in range(first + column, min(first + _TILE, n_docs), _COLUMNS):
-                if sums[row] >= least and (len(allowed) == 0 or allowed[row]):
+            first, stop = tile * _TILE + column, min((tile + 1) * _TILE, n_docs)
+            for row in range(first, stop, _COLUMNS):
+                if sums[row] >= least:
                     keys[size] = key_of(sums[row], row)
                     size += 1
                     if size == len(keys):

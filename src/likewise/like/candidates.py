@@ -7,8 +7,12 @@ a number of postings together. Words of titles are read likewise, for what they 
 
 By dense vectors and words together: the cells near the query's vector (`neighbours.cells`) are
 read, or where a segment has none all of its vectors, and what words have added up for a document is
-there already. How much is read and how many are taken is multiplied by the collection's `effort`,
-which is counted on a sample of its documents when a model is stored (`like.effort`).
+there already.
+
+Of what is listed those best by whole vectors and sums are chosen: some for the first ranking, and
+more after feedback, by the query as it has turned. How much is read, listed and chosen is
+multiplied by the collection's `effort`, which is counted on a sample of its documents when a model
+is stored (`like.effort`).
 """
 
 from __future__ import annotations
@@ -38,10 +42,10 @@ from likewise.retrieve.models import bm25_idf
 # vectors in cells, at an effort of 1. A filter that leaves fewer than the last share has them all
 # compared.
 # benchmarks/like_scale.py has what they find, on real documents and on others.
-_POSTINGS, _TITLES, _READ, _FEW = 0.4, 0.1, 0.06, 0.1
+_POSTINGS, _TITLES, _READ, _FEW = 0.6, 0.15, 0.03, 0.1
 _LEAST_POSTINGS, _LEAST_READ = 60_000, 12_000
 # For each candidate that is wanted, so many are listed by words and by heads of vectors.
-_BY_WORDS, _BY_HEADS = 2, 4
+_BY_WORDS, _BY_HEADS = 2, 8
 # Sums of words are of 16 bits.
 _LARGEST_SUM = 32_000
 _IMPACT = 255
@@ -53,6 +57,7 @@ Sums = NDArray[np.int16]
 _Weighed = tuple[Ints, Doubles]
 _ALL: Bools = np.zeros(0, np.bool_)
 _NO_SUMS: Sums = np.zeros(0, np.int16)
+_NO_DOCS: Ints = np.zeros(0, np.int64)
 
 
 class Candidates:
@@ -65,40 +70,38 @@ class Candidates:
         self.effort = effort
         self._spaces: list[Sums] = []
 
-    def find(self, query: EncodedQuery, n: int, masks: Sequence[Bools | None]) -> Ints:
-        """Find about n documents (times the effort), ascending, of those of the masks.
+    def find(self, query: EncodedQuery, n: int, masks: Sequence[Bools | None]) -> Listed:
+        """List documents of the masks, of which about n (times the effort) are to be chosen.
 
-        Among them are, if all goes well, those most like the query.
+        Among these are, if all goes well, those most like the query.
         """
         segments = self.collection.segments
         opened = [
             segment.n_docs if mask is None else int(np.count_nonzero(mask))
             for segment, mask in zip(segments, masks, strict=True)
         ]
-        if not sum(opened):
-            return np.empty(0, np.int64)
         n = math.ceil(n * self.effort)
+        if not sum(opened):
+            return Listed(self, _NO_DOCS, None, n)
         if sum(opened) <= _BY_HEADS * n:
-            return self._all(masks)
+            return Listed(self, self._all(masks), None, n)
         share = self.collection.n_docs / sum(opened)
         fields = self._weighed(query, share)
         point = self.weights.dense * query.point
         scale = math.sqrt(float(point @ point))
         scale += sum(float(np.abs(weights).sum()) for _, weights in fields.values())
         if not scale:
-            return np.empty(0, np.int64)
+            return Listed(self, _NO_DOCS, None, n)
         # Only the order counts: scores are made at most 1.
         words = _Words({name: (its, weights / scale) for name, (its, weights) in fields.items()})
-        found, scores = list[Ints](), list[Floats]()
+        found, sums = list[Ints](), list[Sums]()
         for i, mask in enumerate(masks):
             if opened[i]:
                 rows, mine = self._of_segment(i, words, point / scale, n, (mask, opened[i]))
                 found.append(rows + self.collection.bases[i])
-                scores.append(mine)
-        docs, every = np.concatenate(found), np.concatenate(scores)
-        if len(docs) > n:
-            docs = docs[every >= np.partition(every, len(every) - n)[len(every) - n]]
-        return docs
+                sums.append(mine)
+        by_words = np.concatenate(sums) * np.float32(words.factor * scale)
+        return Listed(self, np.concatenate(found), by_words, n)
 
     def _all(self, masks: Sequence[Bools | None]) -> Ints:
         """Give all documents of the masks: where they are few, or many are wanted."""
@@ -111,11 +114,10 @@ class Candidates:
 
     def _of_segment(
         self, i: int, words: _Words, point: Doubles, n: int, opened: tuple[Bools | None, int]
-    ) -> tuple[Ints, Floats]:
-        """Give candidates of a segment, ascending, with scores by dense vectors and words read."""
+    ) -> tuple[Ints, Sums]:
+        """List documents of a segment, ascending, with what words have added up for each."""
         segment, (mask, n_open) = self.collection.segments[i], opened
-        asked, lists = point.astype(np.float32), list[Ints]()
-        sums, factor = _NO_SUMS, words.factor
+        lists, sums, factor = list[Ints](), _NO_SUMS, words.factor
         with self._space(segment.n_docs) as space:
             if factor:
                 sums = space
@@ -128,13 +130,7 @@ class Candidates:
                 wanted = min(_BY_HEADS * n, n_open)
                 lists.append(self._by_dense(i, point, wanted, (sums, factor), opened))
             rows = rows_of(*lists)
-            codes, scales, _ = self.encoder.segments[i]
-            scores = np.zeros(len(rows), np.float32)
-            if self.weights.dense:
-                scan_rows(rows, codes, scales, asked, scores)
-            if factor:
-                scores += sums[rows] * np.float32(factor)
-        return rows, scores
+            return rows, sums[rows] if factor else np.zeros(len(rows), np.int16)
 
     def _by_dense(
         self,
@@ -265,6 +261,39 @@ class Candidates:
         if self.encoder.as_stored:
             return self.encoder.stored.finders
         return [None] * len(self.collection.segments)
+
+
+class Listed:
+    """Documents that were listed, ascending, and what words give to each, as far as was read.
+
+    Where there is no such number all of them are chosen.
+    """
+
+    def __init__(self, by: Candidates, docs: Ints, by_words: Floats | None, n: int) -> None:
+        self._by = by
+        self.docs = docs
+        self.by_words = by_words
+        self.n = n
+
+    def best(self, query: EncodedQuery, *, share: float = 1.0, least: int = 0) -> Ints:
+        """Choose those with the best scores by whole dense vectors and what words give.
+
+        That is a share of what is to be chosen. `query` may have turned since.
+        """
+        n = max(math.ceil(share * self.n), least)
+        if self.by_words is None or len(self.docs) <= n:
+            return self.docs
+        scores = self.by_words.copy()
+        if self._by.weights.dense:
+            asked = (self._by.weights.dense * query.point).astype(np.float32)
+            for i, places, rows in self._by.collection.by_segment(self.docs):
+                codes, scales, _ = self._by.encoder.segments[i]
+                part = np.empty(len(rows), np.float32)
+                scan_rows(rows, codes, scales, asked, part)
+                scores[places] += part
+        nth = np.partition(scores, len(scores) - n)[len(scores) - n]
+        chosen: Ints = self.docs[scores >= nth]
+        return chosen
 
 
 class _Words:

@@ -12,7 +12,7 @@ from typing import ClassVar, NamedTuple, Protocol
 import numpy as np
 
 from likewise.collection.records import TermCounts
-from likewise.compiled import Doubles, Floats, Ints, Offsets, kernel
+from likewise.compiled import Doubles, Floats, Ids, Ints, Offsets, kernel
 from likewise.like.kernels import Rows, Words, scan_words, score_records, score_words, table_of
 from likewise.models.document_vectors import DocumentVectors
 from likewise.models.stored_vectors import StoredVectors
@@ -273,13 +273,12 @@ class SpecificWords:
         out = np.zeros((len(docs), len(terms)))
         for i, places, rows in self._collection.by_segment(docs):
             bounds, own, weights, scales = self._encoder.segments[i].words
-            for place, row in zip(
-                np.arange(len(docs))[places].tolist(), rows.tolist(), strict=True
-            ):
-                mine = slice(int(bounds[row]), int(bounds[row + 1]))
-                at = np.minimum(np.searchsorted(terms, own[mine]), max(len(terms) - 1, 0))
-                shared = terms[at] == own[mine] if len(terms) else np.zeros(0, np.bool_)
-                out[place, at[shared]] = weights[mine][shared] * np.float64(scales[row])
+            starts, stops = bounds[rows].astype(np.int64), bounds[rows + 1].astype(np.int64)
+            owners, inside = places_of(stops - starts)
+            mine = starts[owners] + inside
+            at, shared = find_among(terms, own[mine])
+            values = weights[mine[shared]] * scales[rows].astype(np.float64)[owners[shared]]
+            out[places[owners[shared]], at] = values
         return out * given
 
 
@@ -319,6 +318,21 @@ class AllWords:
         out = np.zeros((len(docs), len(terms)))
         out[:, np.searchsorted(terms, mine)] = parts
         return out
+
+
+def places_of(sizes: Ints) -> tuple[Ints, Ints]:
+    """Give for all numbers of lists of these sizes the list that has each, and its place there."""
+    owners = np.repeat(np.arange(len(sizes)), sizes)
+    return owners, np.arange(len(owners)) - np.repeat(np.cumsum(sizes) - sizes, sizes)
+
+
+def find_among(terms: Ints, wanted: Ints | Ids) -> tuple[Ints, Ints]:
+    """Give where wanted terms are among terms (ascending), and which of them are there."""
+    if not len(terms):
+        return np.empty(0, np.int64), np.empty(0, np.int64)
+    at = np.minimum(np.searchsorted(terms, wanted), len(terms) - 1)
+    shared = np.flatnonzero(terms[at] == wanted)
+    return at[shared], shared
 
 
 def mix(

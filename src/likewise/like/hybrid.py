@@ -39,7 +39,9 @@ from likewise.retrieve.question import AGAINST, Question, question_of
 from likewise.stages.masks import mask_of
 from likewise.stages.stage import Context, Result, Stage
 
-CANDIDATES = 200
+CANDIDATES = 250
+# This share of them is scored to find feedback documents.
+_FIRST = 0.4
 _ALONE = {
     "dense": Weights(1, 0, 0),
     "specific": Weights(0, 1, 0),
@@ -279,25 +281,29 @@ class Likeness:
 
         Documents that share nothing with the query are no answers; `omit` is left out. The mean of
         the dense vectors of the `feedback` best answers is added to the query's, which keeps its
-        length, and candidates, among which is what is near them, are ranked once more. Words stay.
+        length, and candidates are chosen and ranked once more. Words stay.
         """
         if k < 1:
             raise UsageError(f"k must be at least 1, not {k}")
         n = max(candidates, k) + len(omit) if candidates else 0
         masks = self._masks(allowed)
-        docs = (
-            self.candidates.find(query, n, masks)
-            if n
-            else self._all(query, (feedback or k) + len(omit), masks)
-        )
-        docs = _without(docs, omit)
-        by_words = self._by_words(query, docs)
+        listed = self.candidates.find(query, n, masks) if n else None
+
+        def best(query: EncodedQuery, least: int, share: float = 1.0) -> Ints:
+            least += len(omit)
+            if listed is None:
+                return _without(self._all(query, least, masks), omit)
+            return _without(listed.best(query, share=share, least=least), omit)
+
+        docs, by_words = _NONE, np.empty(0)
         if feedback:
+            docs = best(query, feedback, _FIRST)
+            by_words = self._by_words(query, docs)
             first = _ranked(docs, self._dense(query, docs) + by_words, feedback)
             query = self.with_feedback(query, first.docs)
-            if not n:
-                docs = _without(self._all(query, k + len(omit), masks), omit)
-                by_words = self._by_words(query, docs)
+        more = np.setdiff1d(best(query, k), docs, assume_unique=True)
+        docs = np.concatenate([docs, more])
+        by_words = np.concatenate([by_words, self._by_words(query, more)])
         return _ranked(docs, self._dense(query, docs) + by_words, k), query
 
     def score(self, query: EncodedQuery, docs: Ints) -> Doubles:

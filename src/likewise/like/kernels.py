@@ -7,15 +7,13 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from likewise.collection.records import get, next_term
+from likewise.collection.records import PART, get, read_terms
 from likewise.compiled import Bytes, Doubles, Floats, Ids, Int, Ints, Offsets, kernel
 from likewise.neighbours.int8 import Codes
 
 _EMPTY = -1
 _SPREAD = 0x9E3779B1
 FLAGS = (1 << 14) - 1
-# So many words of a document are read at a time.
-_PART = 256
 # One in the whole numbers that parts of a score are added up as.
 _WHOLE = float(1 << 40)
 
@@ -87,15 +85,15 @@ def score_words(rows: Ints, words: Words, table: Table, out: Doubles) -> None:
     """
     bounds, terms, weights, scales = words
     keys, values, flags = table
-    likely = np.empty(_PART, np.int64)
+    likely = np.empty(PART, np.int64)
     for i in range(len(rows)):
         row = rows[i]
         total = 0.0
         stop: Any = np.int64(bounds[row + 1])
-        for first in range(np.int64(bounds[row]), stop, _PART):
+        for first in range(np.int64(bounds[row]), stop, PART):
             # Which words are shared cannot be predicted: those that may be are listed first.
             n_likely: Any = 0
-            for j in range(first, min(first + _PART, stop)):
+            for j in range(first, min(first + PART, stop)):
                 likely[n_likely] = j
                 n_likely += np.int64(flags[terms[j] & FLAGS])
             for j in likely[:n_likely]:
@@ -117,25 +115,26 @@ def score_records(
     """
     stream, offsets = records
     keys, values, flags = table
-    terms, counts = np.empty(_PART, np.int64), np.empty(_PART, np.int64)
+    terms, counts = np.empty(PART, np.int32), np.empty(PART, np.int32)
+    likely = np.empty(PART, np.int64)
     for i in range(len(rows)):
         start, stop = np.int64(offsets[rows[i]]), np.int64(offsets[rows[i] + 1])
         norm = np.float64(norms[i])
         n, at = get(stream, start, stop)
         term: Int = 0
-        count: Int
         total = np.int64(0)
-        left = min(n, stop - start)
+        left: Int = min(n, stop - start)
         while left > 0:
+            m = min(left, PART)
+            term, at = read_terms(stream, at, stop, term, terms[:m], counts[:m])
             n_likely: Any = 0
-            for _ in range(min(left, _PART)):
-                term, count, at = next_term(stream, at, stop, term)
-                terms[n_likely], counts[n_likely] = term, count
-                n_likely += np.int64(flags[term & FLAGS])
-            for j in range(n_likely):
+            for j in range(m):
+                likely[n_likely] = j
+                n_likely += np.int64(flags[terms[j] & FLAGS])
+            for j in likely[:n_likely]:
                 place = place_of(terms[j], keys)
                 if keys[place] == terms[j]:
                     share = counts[j] / (counts[j] + norm)
                     total += np.int64(np.rint(values[place] * share * _WHOLE))
-            left -= _PART
+            left -= m
         out[i] = total / _WHOLE

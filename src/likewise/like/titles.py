@@ -11,19 +11,15 @@ It is linear in the weights of the text's words, so that documents in hand can b
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import numpy as np
 
-from likewise.collection.records import get, next_term
+from likewise.collection.records import PART, get, read_terms
 from likewise.collection.snapshot import Snapshot
 from likewise.collection.words import TITLE
-from likewise.compiled import Bytes, Doubles, Floats, Ids, Int, Ints, Offsets, kernel
+from likewise.compiled import Bytes, Doubles, Floats, Int, Ints, Offsets, kernel
+from likewise.like.components import EncodedQuery, find_among
 from likewise.like.kernels import FLAGS, Table, place_of, table_of
 from likewise.retrieve.models import bm25_idf
-
-if TYPE_CHECKING:
-    from likewise.like.components import EncodedQuery
 
 # Where fewer documents have a title, those that have one would be preferred for that alone.
 _LEAST_TITLED = 0.5
@@ -67,18 +63,12 @@ class Titles:
         counts = self._collection.term_counts(docs, TITLE)
         said = np.zeros(len(terms))
         said[np.searchsorted(terms, query.said_terms)] = query.said
-        for row, (start, stop) in enumerate(zip(counts.bounds, counts.bounds[1:], strict=False)):
-            mine = counts.terms[start:stop]
-            rarity = self._idf(mine)
-            at = np.minimum(np.searchsorted(terms, mine), len(terms) - 1)
-            shared = terms[at] == mine
-            whole = rarity.sum() or 1.0
-            out[row, at[shared]] = said[at[shared]] * rarity[shared] / whole
+        owners = np.repeat(np.arange(len(docs)), np.diff(counts.bounds))
+        rarity = self._every_idf[counts.terms]
+        whole = np.bincount(owners, rarity, len(docs))
+        at, shared = find_among(terms, counts.terms)
+        out[owners[shared], at] = said[at] * rarity[shared] / whole[owners[shared]]
         return out
-
-    def _idf(self, terms: Ids) -> Doubles:
-        found: Doubles = self._every_idf[terms]
-        return found
 
     @property
     def _every_idf(self) -> Doubles:
@@ -102,18 +92,24 @@ def cover_titles(
     """
     stream, offsets = records
     keys, values, flags = table
+    terms, counts = np.empty(PART, np.int32), np.empty(PART, np.int32)
     for i in range(len(rows)):
         start, stop = np.int64(offsets[rows[i]]), np.int64(offsets[rows[i] + 1])
         n, at = get(stream, start, stop)
         term: Int = 0
         there, whole = 0.0, 0.0
-        for _ in range(min(n, stop - start)):
-            term, _count, at = next_term(stream, at, stop, term)
-            if term < 0 or term >= len(rarity):
-                break
-            whole += rarity[term]
-            if flags[term & FLAGS]:
-                place = place_of(term, keys)
-                if keys[place] == term:
-                    there += values[place] * rarity[term]
+        left: Int = min(n, stop - start)
+        while left > 0:
+            m = min(left, PART)
+            term, at = read_terms(stream, at, stop, term, terms[:m], counts[:m])
+            for j in range(m):
+                # A damaged record may have terms that there are not.
+                if terms[j] < 0 or terms[j] >= len(rarity):
+                    break
+                whole += rarity[terms[j]]
+                if flags[terms[j] & FLAGS]:
+                    place = place_of(terms[j], keys)
+                    if keys[place] == terms[j]:
+                        there += values[place] * rarity[terms[j]]
+            left -= m
         out[i] = there / whole if whole > 0 else 0.0

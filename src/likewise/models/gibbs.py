@@ -20,6 +20,8 @@ from likewise.models.priors import Priors
 
 PARTS = 4
 LANES = 16
+# Rows of words, and numbers of each, that are fetched together.
+AHEAD_PAIRS, AHEAD_TOPICS = 16, 256
 # Routes of a token beyond the topics 0 … K-1.
 OWN, BACKGROUND = 0, 1
 
@@ -257,13 +259,26 @@ def pick(weights: Floats, target: Any) -> Int:
         target -= block
         start += LANES
     last = start
+    # Every weight is looked at: where to stop could not be predicted.
     for k in range(start, start + LANES):
-        if weights[k] > 0:
-            last = k
-            target -= weights[k]
-            if target < 0:
-                break
+        last = k if target >= 0 and weights[k] > 0 else last
+        target -= weights[k]
     return last
+
+
+@fast_kernel
+def read_ahead(words: Floats, rows: Ids, first: Int, end: Int, width: Int) -> Any:
+    """Add up a number of each cache line of rows that come next, for the sake of reading them.
+
+    Fetched together they take little longer than one: a token waits for the one before it, and so
+    would its row. Equals `words.reshape(-1, width)[rows[first:end], :AHEAD_TOPICS:LANES].sum()`.
+    """
+    total: Any = np.float32(0.0)
+    for pair in range(np.uintp(first), np.uintp(end)):
+        at = np.uintp(rows[pair]) * np.uintp(width)
+        for k in range(0, min(width, AHEAD_TOPICS), LANES):
+            total += words[at + np.uintp(k)]
+    return total
 
 
 @fast_kernel
@@ -294,10 +309,17 @@ def sweep_cell(
     scaled = np.empty(width, np.float32)
     background_change = 0.0
     current = np.int64(-1)
+    # The sum is kept where the compiler cannot tell that nobody looks at it.
+    sum_ahead = np.empty(1, np.float32)
+    ahead: Any = np.int64(-1)
     # Rows of flat arrays: a view of a row for each pair would cost more than the row's sum.
     doc_topics, word_topics = state.doc_topics.ravel(), state.word_topics.ravel()
     shares, topics, own, background = state.shares, state.topics, state.own, state.background
-    for pair in range(cells.bounds[cell], cells.bounds[cell + 1]):
+    last: Any = cells.bounds[cell + 1]
+    for pair in range(cells.bounds[cell], last):
+        if pair >= ahead:
+            ahead = min(pair + AHEAD_PAIRS, last)
+            sum_ahead[0] = read_ahead(word_topics, cells.rows, pair, ahead, width)
         doc, row = np.int64(cells.docs[pair]), np.int64(cells.rows[pair])
         at_doc, at_word = doc * width, row * width
         if doc != current:

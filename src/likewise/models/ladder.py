@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from likewise.compiled import Doubles, Floats
+from likewise.compiled import Floats
 
 # Axes that have less than this share of a projection are noise, and not made any larger.
 _LEAST = 1e-6
@@ -30,16 +30,16 @@ def ladder_of(width: int, rungs: int) -> tuple[int, ...]:
 
 def factors(rows: NDArray[Any], ladder: tuple[int, ...]) -> NDArray[Any]:
     """Give what each axis of projections is multiplied by; zeros for a projection of nothing."""
-    out = np.empty(rows.shape, np.float64)
     squares = np.square(rows, dtype=np.float64).cumsum(axis=1)
-    every = squares[:, -1:].sum(axis=1)
-    inverse = [_inverse(squares[:, width - 1] + _LEAST * every) for width in ladder]
-    left = np.sum(inverse, axis=0) / max(len(ladder), 1)
-    start = 0
-    for width, mine in zip(ladder, inverse, strict=True):
-        out[:, start:width] = np.sqrt(np.maximum(left, 0))[:, None]
-        left, start = left - mine / len(ladder), width
-    return out
+    # A row for each width.
+    inside = squares.T[np.array(ladder) - 1] + _LEAST * squares[:, -1]
+    inverse = np.divide(1, inside, out=np.zeros_like(inside), where=inside > 0)
+    left = np.empty_like(inverse)
+    left[0] = np.sum(inverse, axis=0) / len(ladder)
+    for i, mine in enumerate(inverse[:-1] / len(ladder), 1):
+        left[i] = left[i - 1] - mine
+    roots = np.sqrt(np.maximum(left, 0))
+    return np.repeat(roots, np.diff([0, *ladder]), axis=0).T
 
 
 def nest(rows: Floats, ladder: tuple[int, ...]) -> Floats:
@@ -66,7 +66,3 @@ def unnest(rows: Floats, ladder: tuple[int, ...]) -> Floats:
         inside = inside - np.square(out[:, start:width]).sum(axis=1)
     lengths = np.linalg.norm(out, axis=1, keepdims=True)
     return (out / np.where(lengths > 0, lengths, 1)).astype(np.float32)
-
-
-def _inverse(squares: Doubles) -> Doubles:
-    return np.divide(1, squares, out=np.zeros_like(squares), where=squares > 0)

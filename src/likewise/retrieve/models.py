@@ -16,7 +16,7 @@ import numpy as np
 
 from likewise import notation, registry
 from likewise.collection.postings import bm25_norms
-from likewise.collection.records import get, next_term
+from likewise.collection.records import PART, get, read_terms
 from likewise.collection.snapshot import Snapshot
 from likewise.collection.words import MAIN, Words
 from likewise.compiled import Bools, Bytes, Doubles, Floats, Int, Ints, Offsets, kernel
@@ -255,16 +255,21 @@ def idf(n_docs: int, doc_freqs: Ints) -> Doubles:
 def _one_over_length(stream: Bytes, offsets: Offsets, term_idf: Doubles) -> Floats:
     """Give for each document `1 / sqrt(sum(((1 + ln f) idf)**2))`, 0 for an empty one."""
     out = np.zeros(len(offsets) - 1, np.float32)
+    terms, counts = np.empty(PART, np.int32), np.empty(PART, np.int32)
     for doc in range(len(out)):
         start, stop = np.int64(offsets[doc]), np.int64(offsets[doc + 1])
         n, at = get(stream, start, stop)
         total = 0.0
         term: Int = 0
         # No more than bytes, and terms that there are: whatever a damaged record says.
-        for _ in range(min(n, stop - start)):
-            term, count, at = next_term(stream, at, stop, term)
-            if 0 <= term < len(term_idf):
-                total += ((1.0 + np.log(float(count))) * term_idf[term]) ** 2
+        left: Int = min(n, stop - start)
+        while left > 0:
+            m = min(left, PART)
+            term, at = read_terms(stream, at, stop, term, terms[:m], counts[:m])
+            for j in range(m):
+                if 0 <= terms[j] < len(term_idf):
+                    total += ((1.0 + np.log(float(counts[j]))) * term_idf[terms[j]]) ** 2
+            left -= m
         if total > 0:
             out[doc] = 1.0 / np.sqrt(total)
     return out

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 METHODS = """\
 methods (options in brackets, as in --method "hybrid(feedback=0)"):
-  hybrid      topics and words             model= focus= candidates=200 feedback=3 only=
+  hybrid      topics and words             model= focus= candidates=250 feedback=3 only=
   bm25 tfidf ql ql-jm   the whole document as a query
   eq4 topn topn-lda lsh-tfidf   the formula and the baselines of the papers
 candidates are how many documents are scored by all parts, 0: all; feedback is how many of the best
