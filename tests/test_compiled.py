@@ -198,7 +198,7 @@ PACKAGE = {
 }
 # The answer, and how many kernels were compiled for it.
 CALL = (
-    "from likewise.inner import add; from likewise.outer import twice; {0};"
+    "from likewise.inner import add; from likewise.outer import twice; {0}; add(1);"
     "print(twice(1), sum(sum(k.dispatcher.stats.cache_misses.values()) for k in (add, twice)))"
 )
 
