@@ -481,6 +481,48 @@ def test_kernels_are_first_called_by_several_threads(package):
         assert done.stdout.splitlines() == ["2 6 2.0 4.0 6 14 3.0 6.0", "2 2"]
 
 
+def test_a_child_compiles_what_calls_code_of_its_parent(package):
+    code = (
+        "import os; from likewise.inner import add; from likewise.outer import twice;"
+        "print(add(1), twice(1), flush=True); child = os.fork();"
+        "print(add(1.0), twice(1.0), twice(1), flush=True);"
+        "child and os.waitpid(child, 0)[1] and print('failed')"
+    )
+    done = run("-W", "ignore", "-c", code, path=package.parent)
+    assert done.stdout.splitlines() == ["3 6", *2 * ["3.0 6.0 6"]]
+
+
+def test_what_a_kernel_says_and_raises_in_what_it_calls(package):
+    (package / "spoken.py").write_text(
+        "from likewise.compiled import kernel\n\n\n"
+        "@kernel\ndef told(x):\n    print('told', x)\n"
+        "    if x > 3:\n        raise ValueError('too large', x)\n    return x\n\n\n"
+        "@kernel\ndef after(x):\n    return told(x) + 1\n"
+    )
+    code = (
+        "from likewise.spoken import after, told\nprint(after(1), flush=True)\n"
+        "for each in (after, told):\n"
+        "    try:\n        each(4)\n"
+        "    except ValueError as error:\n        print(error.args, flush=True)"
+    )
+    for _ in range(2):
+        lines = run("-c", code, path=package.parent).stdout.splitlines()
+        assert lines == ["told 1", "2", *2 * ["told 4", "('too large', 4)"]]
+
+
+@pytest.mark.parametrize("known", [True, False])
+def test_another_numba_compiles_in_its_own_way(package, known):
+    numba = pytest.importorskip("numba")
+    if known and not jit._is_known(numba):
+        pytest.skip("not known of this numba")
+    before = "pass" if known else "from likewise import jit; jit._KNOWN = (0, 1), (0, 2)"
+    assert call(package, before) == (6, 2, "")
+    assert call(package, before) == (6, 0, "")
+    kinds = "; print(*{type(o.library).__name__ for o in add.dispatcher.overloads.values()})"
+    done = run("-c", CALL.format(before) + kinds, path=package.parent)
+    assert done.stdout.split()[-1] == ("Library" if known else "JITCodeLibrary")
+
+
 def test_a_kernel_looks_like_its_function():
     @kernel
     def half(x):

@@ -74,6 +74,7 @@ def _dispatcher() -> Any:
     extension: Any = import_module("numba.core.target_extension")
     registry: Any = import_module("numba.core.registry")
     codegen: Any = import_module("numba.core.codegen")
+    numba: Any = import_module("numba")
     name, features = target()
 
     class Library(codegen.JITCodeLibrary):  # type: ignore[misc]
@@ -116,6 +117,9 @@ def _dispatcher() -> Any:
         def _finalize_final_module(self) -> None:
             super()._finalize_final_module()
             self._is_whole = True
+            for each in self._final_module.global_variables:
+                if each.name in self._codegen.waiting:
+                    self._codegen.set_env(each.name, self._codegen.waiting.pop(each.name))
 
         def _get_module_for_linking(self) -> Any:
             self._ensure_finalized()
@@ -156,12 +160,19 @@ def _dispatcher() -> Any:
             return [*reversed(found)][1:]
 
     class Codegen(codegen.JITCPUCodegen):  # type: ignore[misc]
-        _library_class = Library
+        _library_class = Library if _is_known(numba) else codegen.JITCodeLibrary
+
+        def __init__(self, *arguments: Any) -> None:
+            # What functions that only others call refer to of Python, by the names of the places.
+            self.waiting: dict[str, Any] = {}
+            super().__init__(*arguments)
 
         def set_env(self, env_name: str, env: Any) -> None:
-            # Of a function that only others call there is nothing to set it in so far.
+            # Of a function that only others call there is no such place so far.
             if self._engine.is_symbol_defined(env_name):
                 super().set_env(env_name, env)
+            else:
+                self.waiting[env_name] = env
 
         def _get_host_cpu_name(self) -> str:
             return name
@@ -193,6 +204,16 @@ def _dispatcher() -> Any:
 
     extension.dispatcher_registry[Ours], extension.jit_registry[Ours] = Dispatcher, jit
     return Dispatcher
+
+
+# Of which numba it is known that `Library` works: it overrides what numba keeps to itself.
+_KNOWN = (0, 63), (0, 68)
+
+
+def _is_known(numba: Any) -> bool:
+    """Tell whether functions are optimised with what they call, once; else it is numba's way."""
+    first, last = _KNOWN
+    return bool(first <= numba.version_info.short <= last)
 
 
 def _shared(module: Any) -> Any:
