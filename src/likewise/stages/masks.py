@@ -31,7 +31,10 @@ class Mask(NamedTuple):
     @property
     def bars(self) -> bool:
         """Whether it leaves out any document."""
-        return any(mask is not None for mask in self.segments)
+        for mask in self.segments:
+            if mask is not None:
+                return True
+        return False
 
     def holds(self, docs: Ints, snapshot: Snapshot) -> Bools:
         """Tell which documents pass."""

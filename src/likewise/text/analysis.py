@@ -322,11 +322,13 @@ class Analyzer:
             widths.append(width)
             exact_sizes.append(len(exact) - n_exact)
         if self._folds_first:
-            words[:] = [self.folded(word) for word in words]
+            words[:] = [word if word.isascii() else self.folded(word) for word in words]
         if self._is_arabic:
             words[:] = [light10(word) for word in words]
         if self._stem is not None:
-            stems = (stem or word for stem, word in zip(self._stem(words), words, strict=True))
+            stems = self._stem(words)
+            if not all(stems):
+                stems = [stem or word for stem, word in zip(stems, words, strict=True)]
             words[:] = [stem if stem.isascii() else self.folded(stem) for stem in stems]
         elif self.analysis.fold:
             words[:] = [fold(word) for word in words]
