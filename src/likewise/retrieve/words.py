@@ -31,7 +31,7 @@ def search_words(model: Model, batch: Sequence[Result], context: Context) -> lis
     Of documents in hand each is a query of all its words.
     """
     retriever = retriever_of(context.snapshot, model)
-    if any([result.query.like for result in batch]):
+    if any(result.query.like for result in batch):
         if not all(result.query.like for result in batch):
             return [found for result in batch for found in search_words(model, [result], context)]
         return rank_examples(model, Whole(retriever), batch, context)

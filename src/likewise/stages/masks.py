@@ -31,10 +31,7 @@ class Mask(NamedTuple):
     @property
     def bars(self) -> bool:
         """Whether it leaves out any document."""
-        for mask in self.segments:
-            if mask is not None:
-                return True
-        return False
+        return any(mask is not None for mask in self.segments)
 
     def holds(self, docs: Ints, snapshot: Snapshot) -> Bools:
         """Tell which documents pass."""
