@@ -4,7 +4,8 @@ A block of 65,536 documents at a time, terms are added to sums of bounds, those 
 in few postings, until what is left cannot bring a document among the best that has none of them; it
 is looked up for those that may still win (as MaxScore does: Turtle, Flood 1995). What k documents
 have at least is known from these sums as well. Documents that may win at the end are scored by
-their records, or by postings where they are many.
+their postings where the query is short, else by their records; by all postings of a block where
+they are many.
 
 Costs were chosen on abstracts of arXiv: benchmarks/README.md, `benchmarks/search.py --tune`.
 """
