@@ -12,6 +12,7 @@ import os
 from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
+from functools import cached_property
 from time import monotonic
 from typing import ClassVar, NamedTuple, Protocol, TypeVar, cast
 
@@ -129,8 +130,12 @@ class Stage:
         """Send what this stage gives through another, or through a function of one result."""
         return Chain((*self.steps, *as_stage(other).steps))
 
-    def __str__(self) -> str:
+    @cached_property
+    def _written(self) -> str:
         return notation.write(self)
+
+    def __str__(self) -> str:
+        return self._written
 
 
 @dataclass(frozen=True)
@@ -147,7 +152,7 @@ class Chain(Stage):
         results = [*batch]
         for stage, k in zip(self.stages, self._depths(context.k)[1:], strict=True):
             context.check()
-            found = stage.run(results, replace(context, k=k))
+            found = stage.run(results, context if k == context.k else replace(context, k=k))
             if len(found) != len(results):
                 raise UsageError(
                     f"{stage} gave {len(found)} results for {len(results)} queries: a stage gives "
@@ -155,9 +160,7 @@ class Chain(Stage):
                 )
             # What was found first goes with the query, whatever is made of it later.
             results = [
-                _without_barred(
-                    new if len(new.first.docs) else new._replace(first=old.first), context
-                )
+                _without_barred(_with_first(new, old.first), context)
                 for new, old in zip(found, results, strict=True)
             ]
         return results
@@ -182,6 +185,12 @@ class Chain(Stage):
 
     def __str__(self) -> str:
         return " >> ".join(map(str, self.stages))
+
+
+def _with_first(result: Result, first: Ranking) -> Result:
+    """Give a result with what was found first, unless it has one."""
+    known = first is result.first or len(result.first.docs)
+    return result if known else result._replace(first=first)
 
 
 def _without_barred(result: Result, context: Context) -> Result:
