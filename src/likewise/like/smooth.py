@@ -29,7 +29,7 @@ from likewise.models.model import SMOOTH
 from likewise.models.stored_vectors import StoredVectors, vectors_of
 from likewise.records import EMPTY, Explanation, Part, Query, Ranking, explanation
 from likewise.retrieve.question import docs_in_hand
-from likewise.retrieve.words import terms_of
+from likewise.retrieve.words import WordScorer, terms_of
 from likewise.stages.masks import Mask
 from likewise.stages.stage import Context, Result, Scorer, Stage
 
@@ -169,8 +169,8 @@ class Spread:
     """What a ranking gives to documents that are like its first ones, and so their scores.
 
     `first` are those documents, with `weights`. A score s counts as `(s - floor) / top`. `point`
-    is the weighted sum of their rows; `docs` are those that can be answers, and `most` is the
-    largest that any of them has by the point.
+    is the weighted sum of their rows, and `most` the largest that any document that can be an
+    answer has by the point.
     """
 
     log = False
@@ -202,23 +202,38 @@ class Spread:
             self.weights = self.weights[0] / np.arange(1, n + 1)
         self.first = seeds.docs[:n]
         self.point = rows.weighted_sum(self.first, self.weights)
-        self.docs = np.sort(ranking.docs)
+        # What was ranked, and what else is like the first.
+        self._ranked_like = rows.search.scores(self.point, ranking.docs)
+        self._near = EMPTY
         if how.share:
             n = max(how.candidates, k) if how.candidates else 0
             near = rows.search.nearest(self.point, n, mask.segments)
-            self.docs = np.union1d(self.docs, near.docs)
-        self._like = rows.search.scores(self.point, self.docs)
+            new = ~self._ranked(near.docs)[0]
+            self._near = Ranking(near.docs[new], near.scores[new])
         self.top = float(scores.max()) - self.floor
-        self.most = float(self._like.max(initial=0.0))
+        likes = (self._ranked_like, self._near.scores)
+        self.most = max(float(like.max(initial=0.0)) for like in likes)
 
     def rank(self, k: int) -> Ranking:
-        """Rank what either part knows."""
-        docs = self.docs
-        before = self._before(docs)
-        known = (before > self.floor) | (self._like != 0) | np.isin(docs, self.ranking.docs)
-        scores = self._mixed(before, self._like)
-        order = np.lexsort((docs, -scores))
-        order = order[known[order]][:k]
+        """Rank what either part knows.
+
+        What the search before did not find scores no more than the last that it found: most of it
+        cannot be among the k best, and is not scored by words.
+        """
+        ranked = self._mixed(np.maximum(self.ranking.scores, self.floor), self._ranked_like)
+        docs, like = self._near
+        before = self.before
+        if len(ranked) >= k and isinstance(before, WordScorer) and before.found is self.ranking:
+            last = max(float(self.ranking.scores[-1]), self.floor)
+            may_win = self._mixed(last, like) >= np.partition(ranked, len(ranked) - k)[-k]
+            docs, like = docs[may_win], like[may_win]
+        by_words = np.full(len(docs), self.floor)
+        if before is not None and len(docs):
+            by_words = np.maximum(before.score(docs), self.floor)
+        known = (by_words > self.floor) | (like != 0)
+        docs = np.concatenate([self.ranking.docs, docs[known]])
+        scores = np.concatenate([ranked, self._mixed(by_words, like)[known]])
+        order = np.lexsort((docs, -scores))[:k]
         return Ranking(docs[order], scores[order])
 
     def score(self, docs: Ints) -> Doubles:
@@ -259,7 +274,7 @@ class Spread:
             share, kept = share / (self.most or 1.0), kept / self.top
         return share, kept
 
-    def _mixed(self, before: Doubles, like: Doubles) -> Doubles:
+    def _mixed(self, before: Doubles | float, like: Doubles) -> Doubles:
         share, kept = self._shares
         return share * like + kept * (before - self.floor)
 

@@ -47,6 +47,7 @@ def search_words(model: Model, batch: Sequence[Result], context: Context) -> lis
             threads=context.threads,
         )
         for i, ranking in zip(places, rankings, strict=True):
+            found[i].scorer.found = ranking  # type: ignore[union-attr]
             found[i] = found[i]._replace(ranking=ranking)
     return found
 
@@ -59,11 +60,15 @@ def terms_of(query: Query, snapshot: Snapshot) -> Mapping[str, float]:
 
 
 class WordScorer:
-    """Scores documents by the words of one query, from their records or by a search for them."""
+    """Scores documents by the words of one query, from their records or by a search for them.
+
+    `found` is what the search gave: documents that are not in it score no more than its last.
+    """
 
     def __init__(self, retriever: Retriever, terms: Mapping[str, float]) -> None:
         self.retriever = retriever
         self.terms = terms
+        self.found = EMPTY
 
     @property
     def log(self) -> bool:
