@@ -13,6 +13,7 @@ from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from functools import cached_property
+from itertools import pairwise
 from time import monotonic
 from typing import ClassVar, NamedTuple, Protocol, TypeVar, cast
 
@@ -72,11 +73,13 @@ class Result(NamedTuple):
 class Context:
     """Where stages run: on a snapshot, to give k documents, on so many threads.
 
+    A search by words may give `enough` in place of k, if not 0, where its scorer finds the others.
     `deadline` is a moment of `time.monotonic`.
     """
 
     snapshot: Snapshot
     k: int = 10
+    enough: int = 0
     threads: int = 1
     deadline: float = math.inf
 
@@ -121,6 +124,10 @@ class Stage:
         """How much of the ranking before it is read, to give k; `log`: of logarithms."""
         return k
 
+    def enough(self, k: int) -> int:
+        """How much of a search by words is mostly read, to give k; 0: all of the depth."""
+        return 0
+
     @property
     def steps(self) -> tuple[Stage, ...]:
         """The stages it is made of."""
@@ -150,9 +157,16 @@ class Chain(Stage):
         What a query's filter and match bar is dropped after each, whatever a stage does.
         """
         results = [*batch]
-        for stage, k in zip(self.stages, self._depths(context.k)[1:], strict=True):
+        depths = self._depths(context.k)[1:]
+        # What reads a search by words may begin with fewer than its depth.
+        enough = [
+            after.enough(k) if stage.by_terms else 0
+            for (stage, after), k in zip(pairwise(self.stages), depths[1:], strict=True)
+        ]
+        for stage, k, least in zip(self.stages, depths, [*enough, 0], strict=True):
             context.check()
-            found = stage.run(results, context if k == context.k else replace(context, k=k))
+            same = (k, least) == (context.k, context.enough)
+            found = stage.run(results, context if same else replace(context, k=k, enough=least))
             if len(found) != len(results):
                 raise UsageError(
                     f"{stage} gave {len(found)} results for {len(results)} queries: a stage gives "
