@@ -86,7 +86,12 @@ def test_effort_is_counted(c, monkeypatch):
     stored = vectors_of(c.snapshot)
     assert measure_effort(Encoder(stored), stored.typical) == EFFORTS[0]
     monkeypatch.setattr("likewise.like.effort._FOUND", 1.1)
-    assert measure_effort(Encoder(stored), stored.typical) == EFFORTS[-1]
+    # More effort finds no more: the least is enough.
+    assert measure_effort(Encoder(stored), stored.typical) == EFFORTS[0]
+    monkeypatch.setattr("likewise.like.effort.EFFORTS", (0.001, *EFFORTS))
+    monkeypatch.setattr("likewise.like.candidates._BY_HEADS", 1)
+    monkeypatch.setattr("likewise.like.candidates._BY_WORDS", 1)
+    assert measure_effort(Encoder(stored), stored.typical) == EFFORTS[0]
     stored.finders = [None, None]
     assert measure_effort(Encoder(stored), stored.typical) == EFFORTS[0]
 
