@@ -15,7 +15,7 @@ from likewise.collection.postings import (
     start_of,
     stored_impact,
 )
-from likewise.collection.records import get, next_term
+from likewise.collection.records import PART, get, read_terms
 from likewise.compiled import Floats, Int, Ints, kernel
 from likewise.retrieve.best import key_of, push, score_of
 from likewise.retrieve.bm25_state import Block, Search, low_of
@@ -126,22 +126,26 @@ def record_score(
     start, stop = np.int64(words.offsets[doc]), np.int64(words.offsets[doc + 1])
     n, place = get(stream, start, stop)
     norm = norm_of(np.int64(words.lengths[doc]), scale)
+    terms, counts = np.empty(PART, np.int32), np.empty(PART, np.int32)
     term: Int = 0
-    number: Int
     at, wanted = 0, query.numbers[order[0]]
     # No more than bytes, whatever a damaged record says.
-    for _ in range(min(n, stop - start)):
-        term, number, place = next_term(stream, place, stop, term)
-        while wanted < term:
-            at += 1
+    left: Int = min(n, stop - start)
+    while left > 0 and at < len(order):
+        m = min(left, PART)
+        term, place = read_terms(stream, place, stop, term, terms[:m], counts[:m])
+        for j in range(m):
+            while wanted < terms[j]:
+                at += 1
+                if at == len(order):
+                    break
+                wanted = query.numbers[order[at]]
             if at == len(order):
                 break
-            wanted = query.numbers[order[at]]
-        if at == len(order):
-            break
-        if wanted == term:
-            count = np.float32(number)
-            parts[order[at]] = query.weights[order[at]] * (count / (count + norm))
+            if wanted == terms[j]:
+                count = np.float32(counts[j])
+                parts[order[at]] = query.weights[order[at]] * (count / (count + norm))
+        left -= m
     total = np.float32(0)
     for i in range(len(parts)):
         total += parts[i]
