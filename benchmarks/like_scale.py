@@ -154,7 +154,7 @@ def budget(c, n):
         step("add up words over postings", add, words)
         masks = [None] * len(s.segments)
         listed = step("list documents, all of it", mine.find, query, Hybrid().candidates, masks)
-        found = step("choose candidates", listed.best, query)
+        found = step("choose candidates", listed.take, query)
         for name in ("dense", "specific", "words", "titles"):
             step(f"score candidates: {name}", getattr(likeness, name).score, query, found)
         rank = lambda q, d: likeness.rank(  # noqa: E731

@@ -208,8 +208,9 @@ def arrays_of(folder):
     """The arrays of all packs, but for those that depend on how well zstd compresses."""
     for segment in open_snapshot(folder).segments:
         for pack in segment.all_packs:
-            # Added within the format: earlier versions leave them alone.
-            added = ("fields.dates", "fields.unseen")
+            # Added within the format: earlier versions leave them alone, but for the last, without
+            # which they take the cards for damaged.
+            added = ("fields.dates", "fields.unseen", "cards.at_once")
             yield "meta", "", {n: value for n, value in pack.meta.items() if n not in added}
             for name in pack.names:
                 kept = name not in ("cards", "cards.offsets", "documents.blocks")

@@ -77,7 +77,7 @@ def test_all_that_a_filter_leaves_are_compared(c):
     masks = [np.zeros(segment.n_docs, np.bool_) for segment in s.segments]
     masks[0][[3, 400, 800]] = masks[1][7] = True
     asked = mine.encoder.encode(*of_doc(s, 0))
-    docs = mine.candidates.find(asked, 10, masks).best(asked)
+    docs = mine.candidates.find(asked, 10, masks).take(asked)
     assert docs.tolist() == [3, 400, 800, 1007]
     assert not len(mine.candidates.find(asked, 10, [~one & one for one in masks]).docs)
 
@@ -86,18 +86,23 @@ def test_effort_is_counted(c, monkeypatch):
     stored = vectors_of(c.snapshot)
     assert measure_effort(Encoder(stored), stored.typical) == EFFORTS[0]
     monkeypatch.setattr("likewise.like.effort._FOUND", 1.1)
-    assert measure_effort(Encoder(stored), stored.typical) == EFFORTS[-1]
-    stored.finders = [None, None]
+    # More effort finds no more: the least is enough.
     assert measure_effort(Encoder(stored), stored.typical) == EFFORTS[0]
+    monkeypatch.setattr("likewise.like.effort.EFFORTS", (0.001, *EFFORTS))
+    monkeypatch.setattr("likewise.like.candidates._BY_HEADS", 1)
+    monkeypatch.setattr("likewise.like.candidates._BY_WORDS", 1)
+    assert measure_effort(Encoder(stored), stored.typical) == EFFORTS[0]
+    stored.finders = [None, None]
+    assert measure_effort(Encoder(stored), stored.typical) == 0.001
 
 
 def test_more_effort_gives_more(c):
     mine = likeness(c)
     asked = mine.encoder.encode(*of_doc(c.snapshot, 0))
     masks = [None, None]
-    few = mine.candidates.find(asked, 20, masks).best(asked)
+    few = mine.candidates.find(asked, 20, masks).take(asked)
     mine.candidates.effort = 3.0
-    many = mine.candidates.find(asked, 20, masks).best(asked)
+    many = mine.candidates.find(asked, 20, masks).take(asked)
     assert len(few) >= 20
     assert len(many) >= 60
 

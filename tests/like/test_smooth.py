@@ -13,11 +13,13 @@ from likewise.collection.snapshot import open_snapshot
 from likewise.collection.writer import Writer
 from likewise.engine.pipeline import Pipeline
 from likewise.errors import UsageError
+from likewise.like import smooth
 from likewise.like.smooth import AS_RANKED, DEPTH, LOWEST, Smoothing, SmoothWith, read_smoothing
 from likewise.models.klsa import KLSA, fit_space
 from likewise.models.stored_vectors import StoredVectors
 from likewise.records import Document, Filter, Query, Ranking
 from likewise.retrieve.models import BM25, TFIDF, InnerProduct, QueryLikelihood, read_model
+from likewise.retrieve.words import WordScorer
 from likewise.stages.stage import Cut, Result, Stage, Where
 
 KERNELS = [
@@ -510,6 +512,80 @@ def test_the_first_answers_do_not_depend_on_how_many_are_asked_for(tmp_path):
         )
         assert few.docs.tolist() == many.docs[:10].tolist()
         assert few.scores.tolist() == many.scores[:10].tolist()
+
+
+@pytest.fixture(scope="module")
+def many(tmp_path_factory):
+    """More documents than a ranking is read deep, of eight words and eighty rarer ones."""
+    words = ["flutter", "wing", "speed", "mach", "body", "shock", "lift", "panel"]
+    words += [f"{word}{i}" for word in words for i in range(10)]
+    shares = np.repeat([0.5 / 8, 0.5 / 80], [8, 80])
+    rng = np.random.default_rng(1)
+    documents = [
+        {"id": str(i), "text": " ".join(rng.choice(words, rng.integers(5, 40), p=shares))}
+        for i in range(DEPTH * 2)
+    ]
+    folder = tmp_path_factory.mktemp("many") / "c.lw"
+    return lw.index(documents, to=folder, model=None, smooth="klsa(axes=16)")
+
+
+SHARES = ("klsa", "klsa(share=0.05)", "klsa(share=0.95)", "klsa(share=0)", "klsa(adapt=0.5)")
+SHARES += ("klsa(candidates=0)", "klsa(candidates=5)", "klsa(docs=200)", "klsa(scale=raw,by=score)")
+TYPED = ("flutter", "wing3 speed shock1", "flutter wing speed mach body shock lift panel")
+
+
+def equal_results(one, other):
+    assert one.ranking.docs.tolist() == other.ranking.docs.tolist()
+    assert one.ranking.scores.tolist() == other.ranking.scores.tolist()
+    docs = one.ranking.docs
+    assert one.scorer.score(docs).tolist() == other.scorer.score(docs).tolist()
+    assert one.scorer.explain(docs[:3]) == other.scorer.explain(docs[:3])
+
+
+@pytest.mark.parametrize("how", SHARES)
+@pytest.mark.parametrize("k", [1, 10, 300])
+def test_what_is_left_out_cannot_be_among_the_answers(many, monkeypatch, how, k):
+    pipeline = many.pipeline("bm25", smooth=how, k=k)
+    some = pipeline(TYPED)
+    monkeypatch.setattr(Smoothing, "enough", lambda *_: 0)
+    monkeypatch.setattr(smooth, "_kth_largest", lambda *_: -np.inf)
+    for one, other in zip(some, pipeline(TYPED), strict=True):
+        equal_results(one, other)
+
+
+def test_few_documents_are_scored_by_words(many, monkeypatch):
+    scored = []
+    score = WordScorer.score
+    monkeypatch.setattr(
+        WordScorer, "score", lambda self, docs: scored.append(len(docs)) or score(self, docs)
+    )
+    [result] = many.pipeline("bm25", smooth="klsa(share=0.05)", k=10)(TYPED[1])
+    assert len(result.ranking.docs) == 10
+    assert sum(scored) < 100
+
+
+@pytest.mark.parametrize(
+    ("how", "n_read"), [("klsa(share=0.05)", 0), ("klsa(share=0.95,candidates=5)", 1)]
+)
+def test_a_search_by_words_is_read_on_where_its_others_may_answer(many, monkeypatch, how, n_read):
+    found = []
+    find_left = WordScorer.find_left
+    monkeypatch.setattr(
+        WordScorer, "find_left", lambda self: found.append(find_left(self)) or found[-1]
+    )
+    [result] = many.pipeline("bm25", smooth=how, k=10)(TYPED[1])
+    assert [len(one.docs) > 300 for one in found] == [True] * n_read
+    assert (len(result.scorer.ranking.docs) < 200) == (n_read == 0)
+
+
+def test_only_scores_above_nothing_are_read_in_part(many):
+    [[query, *_]] = many.pipeline("bm25")("wing3 speed")
+    weighed = query._replace(terms={"speed": 1.0, "wing": -0.5})
+    for method, asked in (("bm25", weighed), ("ql", query), ("bm25 >> proximity", query)):
+        [result] = many.pipeline(method, smooth="klsa", k=10)(asked)
+        assert len(result.scorer.ranking.docs) > 300
+    [result] = many.pipeline("bm25", smooth="klsa", k=10)(query)
+    assert len(result.scorer.ranking.docs) < 200
 
 
 @pytest.mark.parametrize(

@@ -382,3 +382,35 @@ def test_finders_are_read_as_they_are_written():
     assert str(read_vector_finder("tiles")) == "tiles"
     with pytest.raises(UsageError, match="unknown finder 'hnsw': it is one of cells, tiles"):
         read_vector_finder("hnsw")
+
+
+class Proposes:
+    """A finder that proposes what it is told to."""
+
+    def __init__(self, rows):
+        self.rows = np.array(rows)
+
+    def propose(self, point, n):
+        return self.rows
+
+    def save(self, out):
+        """Put nothing."""
+
+
+@pytest.mark.parametrize("rows", [[4, 2, 9], [4, 2, 9, 1, 7]])
+def test_the_nearest_are_of_what_was_proposed(rows):
+    coded = encode(np.random.default_rng(3).normal(size=(40, 8)).astype(np.float32))
+    point = np.random.default_rng(4).normal(size=8)
+    found = search_of([coded], [Proposes(rows)]).nearest(point, 3)
+    mask = np.zeros(40, np.bool_)
+    mask[rows] = True
+    docs, scores = dense(coded, point, 3, mask)
+    assert found.docs.tolist() == docs.tolist()
+    assert found.scores.tolist() == scores.tolist()
+
+
+def test_as_many_proposals_as_are_asked_for_are_not_compared(monkeypatch):
+    monkeypatch.setattr("likewise.neighbours.vectors.scan_rows", None)
+    coded = encode(np.random.default_rng(3).normal(size=(40, 8)).astype(np.float32))
+    found = search_of([coded], [Proposes([4, 2, 9])]).candidates(np.ones(8), 3)
+    assert found.tolist() == [2, 4, 9]

@@ -8,10 +8,17 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from likewise.collection.postings import BLOCK, bm25_norms
+from likewise.collection.words import term_rows
 from likewise.errors import DamagedError
 from likewise.neighbours.largest import kth_largest
 from likewise.retrieve.bm25 import scale_of
-from likewise.retrieve.bm25_scores import norm_of, record_score
+from likewise.retrieve.bm25_scores import (
+    count_of,
+    norm_of,
+    posting_of,
+    postings_score,
+    record_score,
+)
 from likewise.retrieve.documents import score_records
 from likewise.retrieve.lookup import LARGEST_WEIGHT, LEAST_WEIGHT, bm25_weight, joined
 from likewise.retrieve.models import BM25, bm25_idf
@@ -221,7 +228,7 @@ def test_weights_are_those_of_the_model(n_docs, data, given_):
 def test_norms_are_those_of_the_model():
     lengths = np.arange(0, 5000, 7, dtype=np.uint32)
     for k1, b in ((1.2, 0.75), (0.9, 0.4), (0.0, 1.0)):
-        scale = Scale(k1, b, 123.4, 1.0, 0.0, True)
+        scale = Scale(k1, b, 123.4, 1.0, 0.0, True, k1, b, 123.4)
         norms = [norm_of(length, scale) for length in lengths.tolist()]
         assert norms == bm25_norms(lengths, 123.4, k1, b).tolist()
 
@@ -266,3 +273,43 @@ def test_a_score_by_the_record_is_that_of_its_counts(make):
     found = [record_score(words, scale, quantised, order, doc, parts) for doc in docs]
     assert found == score_records(retriever, (numbers, weights, factors, 0.0), docs).tolist()
     assert any(found)
+    rows = term_rows(numbers, words.postings.terms)
+    assert found == [postings_score(words, scale, quantised, rows, doc) for doc in docs]
+
+
+@settings(max_examples=30, deadline=None)
+@given(seed=st.integers(0, 10**6), pieces=st.integers(1, 2))
+def test_counts_are_told_by_impacts(made_for_a_while, seed, pieces):
+    """And by what is stored where the impact of several counts is one."""
+    generator = np.random.default_rng(seed)
+    texts = drawn_texts(generator, 100, 20)
+    with made_for_a_while(texts, pieces=pieces, deleted=range(0, 100, 3)) as collection:
+        for segment in collection.segments:
+            words = segment.words()
+            postings, (k1, b, average) = words.postings, words.impact_parameters
+            norms = bm25_norms(words.lengths, average, k1, b)
+            right = postings.counts.astype(np.int64)
+            right[postings.large_at] = postings.large_counts
+            told = [count_of(postings, p, norms[doc]) for p, doc in enumerate(postings.docs)]
+            assert told == right.tolist()
+            # Nearly none has to be looked up.
+            blank = postings._replace(counts=np.zeros_like(postings.counts))
+            told = [count_of(blank, p, norms[doc]) for p, doc in enumerate(postings.docs)]
+            assert np.mean(np.array(told)[right < 4] == right[right < 4]) > 0.8
+
+
+def test_postings_are_found_in_any_block(make, many_texts):
+    [segment] = make(many_texts).segments
+    postings = segment.words().postings
+    generator = np.random.default_rng(6)
+    for row in generator.integers(0, len(postings.terms), 40):
+        first, last = int(postings.heads[row, 0]), int(postings.heads[row + 1, 0])
+        places = np.full(3 * BLOCK, -1)
+        for entry in range(first, last):
+            start, stop = (int(one >> np.uint64(32)) for one in postings.entries[entry : entry + 2])
+            base = (int(postings.entries[entry]) >> 8 & 0xFFFFFF) * BLOCK
+            places[base + postings.docs[start:stop].astype(np.int64)] = np.arange(start, stop)
+        docs = np.concatenate(
+            [generator.integers(0, len(many_texts), 50), np.flatnonzero(places >= 0)[:: 1 + row]]
+        )
+        assert [posting_of(postings, row, doc) for doc in docs] == places[docs].tolist()

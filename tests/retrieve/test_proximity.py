@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 import likewise as lw
 from likewise.errors import UsageError
 from likewise.records import Query
+from likewise.retrieve import proximity
 from likewise.retrieve.proximity import (
     EXACT_NAME,
     SPELLING_NAME,
@@ -155,3 +156,18 @@ def test_in_several_languages_pairs_and_titles_count_as_in_one(tmp_path):
     typed = "le comité examinera les énergies nouvelles lors de sa réunion prochaine"
     named = parts(c, "bm25 >> proximity", typed)["fr"]
     assert {'"comité examinera"', '"énergies nouvelles"'} <= {*named}
+
+
+def test_two_stages_take_the_words_of_a_query_once(c, monkeypatch):
+    taken = []
+    words_of = proximity._words_of
+    monkeypatch.setattr(
+        proximity, "_words_of", lambda *given: taken.append(given[1]) or words_of(*given)
+    )
+    for query in ("old black holes", "deep black holes"):
+        once = c.search(query, method="bm25 >> proximity")
+        twice = c.search(query, method="bm25 >> proximity >> bm25 >> proximity")
+        assert [(one.doc_id, one.score) for one in once] == [
+            (one.doc_id, one.score) for one in twice
+        ]
+    assert taken == ["old black holes", "deep black holes"]

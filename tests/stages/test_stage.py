@@ -188,3 +188,32 @@ def test_a_pipeline_without_a_search_is_refused(papers):
     for method in ("rm3", "klsa", "cut(3) >> bm25"):
         with pytest.raises(UsageError, match="put a search before it"):
             papers.search("wing", method=method)
+
+
+@dataclass(frozen=True)
+class Reads(Stage):
+    """Reads a little of a search, and notes how its stage was run."""
+
+    notation: ClassVar[str] = "reads"
+
+    def run(self, batch, context):
+        assert context.enough == 0
+        return [*batch]
+
+    def depth(self, k, *, log):
+        return 40
+
+    def enough(self, k):
+        return 2 * k
+
+
+def test_only_a_search_by_words_right_before_may_give_fewer(papers):
+    [whole] = papers.pipeline("bm25", k=40)("wing flutter flow")
+    assert len(whole.ranking.docs) > 2
+    for stage, expected in (
+        (lw.stage("bm25") >> Reads(), 2),
+        (lw.stage("bm25 >> cut(1000)") >> Reads(), len(whole.ranking.docs)),
+    ):
+        [result] = Pipeline(papers.snapshot, stage, k=1)("wing flutter flow")
+        assert len(result.ranking.docs) == expected
+        assert result.scorer.find_left().docs.tolist() == whole.ranking.docs.tolist()

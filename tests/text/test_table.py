@@ -30,6 +30,7 @@ def test_strings_hold_what_they_were_given(keys, data):
         which = data.draw(st.lists(st.integers(0, len(keys) - 1), max_size=20))
         taken = strings.take(np.array(which, np.int64))
         assert taken.all() == [keys[i] for i in which]
+        assert strings.some(np.array(which, np.int64)) == taken.all()
         assert taken.offsets[0] == 0
 
 

@@ -1,9 +1,12 @@
-"""What an answer shows of a document: its title and short fields, sixteen documents to a frame."""
+"""What an answer shows of a document: its title and short fields, a few documents to a frame.
+
+Four to a frame take 23 bytes a document more than sixteen, and half the time for a page of answers
+that stand anywhere: abstracts of arXiv, 85 bytes in place of 62.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from functools import lru_cache, partial
 from itertools import pairwise
 from typing import Any, NamedTuple
 
@@ -18,13 +21,17 @@ from likewise.compiled import Bytes, Offsets
 from likewise.errors import DamagedError
 from likewise.records import Document
 
-AT_ONCE = 16
+AT_ONCE = 4
+# In the meta of a segment; of one that has no number there are sixteen.
+NOTED = "cards.at_once"
+AT_ONCE_BEFORE = 16
+# A longer list is no short field.
+_MOST_ITEMS = 16
 # So much of the text stands for the title of a document that has none.
 LEAD = 160
 _SMALL = frozenset((int, float, bool, type(None)))
 _TEXTS = {str}
 _LONGEST = 256
-_CACHED_FRAMES = 64
 
 
 class Card(NamedTuple):
@@ -59,6 +66,7 @@ class CardsWriter:
             self._flush()
         self._stream.close()
         self._out.put("cards.offsets", np.array(self._ends, np.uint32))
+        self._out.note(**{NOTED: AT_ONCE})
 
     def abandon(self) -> None:
         """Let go of what was written."""
@@ -92,7 +100,7 @@ def _is_short(value: Any) -> bool:
     if kind in _SMALL:
         return True
     if isinstance(value, list | tuple):
-        if len(value) > AT_ONCE:
+        if len(value) > _MOST_ITEMS:
             return False
         # Nearly always texts: no function is called for each.
         if {*map(type, value)} == _TEXTS:
@@ -111,11 +119,11 @@ def _is_short_scalar(value: Any) -> bool:
 class Cards:
     """Reads cards; safe to use from several threads."""
 
-    def __init__(self, cards: Bytes, offsets: Offsets, n_docs: int, name: str) -> None:
-        # A function of the arrays, not of this: else the two would keep each other in memory.
-        self._frame = lru_cache(_CACHED_FRAMES)(partial(_read_frame, cards, offsets, n_docs))
-        self._cards, self._offsets, self._name = cards, offsets, name
-        self._n_docs = n_docs
+    def __init__(
+        self, cards: Bytes, offsets: Offsets, n_docs: int, name: str, at_once: int = AT_ONCE
+    ) -> None:
+        self._cards, self._offsets, self._name = cards.data, offsets, name
+        self._n_docs, self._at_once = n_docs, at_once
 
     def titles(self, part: str = "") -> Iterator[tuple[int, bytes]]:
         """Give documents with their titles; those may be left out that have no such part in it."""
@@ -126,8 +134,7 @@ class Cards:
             for i, (first, last) in enumerate(pairwise(self._offsets.tolist())):
                 data = decompress(self._cards[first:last])
                 if key in data.lower():
-                    n = min(AT_ONCE, self._n_docs - i * AT_ONCE)
-                    for doc, card in enumerate(_split(data, n), i * AT_ONCE):
+                    for doc, card in enumerate(_split(data, self._size(i)), i * self._at_once):
                         # Nearly no card has anything escaped: then its first text ends here.
                         yield (
                             doc,
@@ -141,23 +148,34 @@ class Cards:
             raise self._damaged(error) from None
 
     def take(self, docs: Sequence[int]) -> list[Card]:
-        """Give the cards of documents."""
+        """Give the cards of documents; each frame is read once."""
+        asked = np.array(docs, np.int64)
+        numbers = asked // self._at_once
+        starts, stops = self._offsets[numbers].tolist(), self._offsets[numbers + 1].tolist()
+        frames: dict[int, list[bytes]] = {}
+        found = []
         try:
-            return [
-                Card(*orjson.loads(b'["%b]' % self._frame(doc // AT_ONCE)[doc % AT_ONCE]))
-                for doc in docs
-            ]
+            for i, frame in enumerate(numbers.tolist()):
+                held = frames.get(frame)
+                if held is None:
+                    data = decompress(self._cards[starts[i] : stops[i]])
+                    held = frames[frame] = _split(data, self._size(frame))
+                found.append(held[docs[i] % self._at_once])
+            if not found:
+                return []
+            cards = [Card(*card) for card in orjson.loads(b'[["%b]]' % b'],["'.join(found))]
+            if len(cards) != len(found):
+                raise ValueError(f"{len(cards)} in place of {len(found)}")
+            return cards
         except (zstandard.ZstdError, MemoryError, ValueError, TypeError) as error:
             raise self._damaged(error) from None
 
+    def _size(self, frame: int) -> int:
+        """Give how many cards a frame has."""
+        return min(self._at_once, self._n_docs - frame * self._at_once)
+
     def _damaged(self, error: Exception) -> DamagedError:
         return DamagedError(f"{self._name}: cards: {str(error) or 'not readable'}; {REMEDY}")
-
-
-def _read_frame(cards: Bytes, offsets: Offsets, n_docs: int, i: int) -> list[bytes]:
-    """Give the cards of a frame as JSON, each without the `["` and `]` around it."""
-    data = decompress(cards[offsets[i] : offsets[i + 1]])
-    return _split(data, min(AT_ONCE, n_docs - i * AT_ONCE))
 
 
 def _split(data: bytes, n: int) -> list[bytes]:

@@ -24,7 +24,7 @@ import zstandard
 
 from likewise.collection.files import REMEDY, reading_errors, sync
 from likewise.collection.manifest import FileEntry
-from likewise.compiled import Bytes, Longs
+from likewise.compiled import Longs
 from likewise.errors import DamagedError
 from likewise.forking import Lock
 from likewise.records import Document
@@ -239,7 +239,7 @@ _DESCRIPTORS = _Descriptors()
 _of_thread = threading.local()
 
 
-def decompress(frame: bytes | Bytes) -> bytes:
+def decompress(frame: bytes | memoryview) -> bytes:
     """Decompress a frame. A decompressor takes as long to make as to use, so threads keep one."""
     try:
         using = _of_thread.decompressor

@@ -179,6 +179,13 @@ def block_of(entries: Longs, entry: Int) -> Int:
 
 
 @kernel
+def stored_impact(count: Int, norm: Any) -> Any:
+    """Give the impact that is stored of a count. Equals `ceil(255 * (count / (count + norm)))`."""
+    number = np.float32(count)
+    return np.uint8(np.ceil(255.0 * np.float64(number / (number + norm))))
+
+
+@kernel
 def _rate(
     docs: Shorts, counts: Bytes, blocks: Shorts, starts: Ints, norms: Floats, lengths: Offsets
 ) -> tuple[Bytes, Bytes, Ints, Ints, Bytes, Shorts]:
@@ -206,8 +213,7 @@ def _rate(
             doc = base + np.int64(docs[p])
             impacts[p] = LARGE
             if counts[p] < LARGE:
-                count = np.float32(counts[p])
-                impacts[p] = np.uint8(np.ceil(255.0 * np.float64(count / (count + norms[doc]))))
+                impacts[p] = stored_impact(np.int64(counts[p]), norms[doc])
             best[e] = max(best[e], impacts[p])
             if long:
                 length = min(np.int64(lengths[doc]), _LONGEST)

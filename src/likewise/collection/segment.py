@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from likewise.collection.cards import Cards
+from likewise.collection.cards import AT_ONCE_BEFORE, NOTED, Cards
 from likewise.collection.documents import Documents
 from likewise.collection.fields import Fields
 from likewise.collection.files import REMEDY, Seal, check_content, check_size
@@ -172,7 +172,8 @@ class Segment:
     @cached_property
     def cards(self) -> Cards:
         """What answers show of documents."""
-        return Cards(self["cards"], self["cards.offsets"], self.n_docs, self.name)
+        at_once = self.packs[0].meta.get(NOTED, AT_ONCE_BEFORE)
+        return Cards(self["cards"], self["cards.offsets"], self.n_docs, self.name, at_once)
 
     @cached_property
     def fields(self) -> Fields:

@@ -242,9 +242,7 @@ class Snapshot:
         out = [""] * len(docs)
         for i, places, rows in self.by_segment(docs):
             held = self.segments[i].ids
-            # Of a page of answers each by itself, as laying them out anew takes longer.
-            few = len(rows) <= _FEW
-            ids = [held.at(row) for row in rows.tolist()] if few else held.take(rows).all()
+            ids = held.some(rows) if len(rows) <= _FEW else held.take(rows).all()
             for place, doc_id in zip(places.tolist(), ids, strict=True):
                 out[place] = doc_id.decode()
         return out

@@ -24,7 +24,7 @@ from likewise.collection.postings import (
     write_postings,
 )
 from likewise.collection.records import Records, encode
-from likewise.compiled import Bytes, Ids, Ints, Offsets, kernel
+from likewise.compiled import Bytes, Ids, Int, Ints, Offsets, kernel
 from likewise.errors import DamagedError, StorageError
 from likewise.text.lexicon import Counts
 
@@ -236,15 +236,21 @@ def term_rows(terms: Ints, held: Offsets) -> Ints:
     Equals `find_rows(held, terms)`.
     """
     rows = np.empty(len(terms), np.int64)
-    n = len(held)
+    n: Int = len(held)
+    # A first segment holds nearly every term up to its last: a term stands at its number, or
+    # before it by no more than how many are not held.
+    n_missing: Int = np.int64(held[n - 1]) + 1 - n if n else 0
     for i in range(len(terms)):
-        # A first segment holds every term up to its last, so that most stand at their number.
-        row = terms[i]
-        if row < 0 or row >= n or np.int64(held[row]) != terms[i]:
-            row = np.searchsorted(held, terms[i])
-            if row == n or np.int64(held[row]) != terms[i]:
-                row = -1
-        rows[i] = row
+        term = np.int64(terms[i])
+        low: Int = min(max(term - n_missing, 0), n)
+        high: Int = min(max(term + 1, low), n)
+        while low < high:
+            middle = (low + high) >> 1
+            if np.int64(held[middle]) < term:
+                low = middle + 1
+            else:
+                high = middle
+        rows[i] = low if low < n and np.int64(held[low]) == term else -1
     return rows
 
 

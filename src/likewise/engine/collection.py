@@ -175,7 +175,6 @@ class Collection:
             queries = [read_typed(query, pipeline.snapshot)[0] for query in asked]
         return check_searches(pipeline).run(queries, name=name)
 
-    @of_one_state
     def pipeline(
         self,
         method: Method = "",
@@ -194,12 +193,13 @@ class Collection:
         else what is named, and `bm25` if that is no method. With an expander it is the method, the
         expander, and the method again; smoothing comes last.
         """
-        stage = read_search(self.snapshot, method, expand, smooth)
+        state = self._state.held()
+        stage = read_search(state.snapshot, method, expand, smooth)
         for step in stage.steps:
             if getattr(step, "by_graph", False):
                 # The graph that an expander asks is made where there is none.
-                self.terms.graph(getattr(step, "graph", ""))
-        return Pipeline(self.snapshot, read_method(stage, filter), k=k, threads=threads)
+                Terms(state).graph(getattr(step, "graph", ""))
+        return Pipeline(state.snapshot, read_method(stage, filter), k=k, threads=threads)
 
     # Likeness
 

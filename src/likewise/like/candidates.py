@@ -70,7 +70,9 @@ class Candidates:
         self.effort = effort
         self._spaces: list[Sums] = []
 
-    def find(self, query: EncodedQuery, n: int, masks: Sequence[Bools | None]) -> Listed:
+    def find(
+        self, query: EncodedQuery, n: int, masks: Sequence[Bools | None], omit: Ints = _NO_DOCS
+    ) -> Listed:
         """List documents of the masks, of which about n (times the effort) are to be chosen.
 
         Among these are, if all goes well, those most like the query.
@@ -84,7 +86,7 @@ class Candidates:
         if not sum(opened):
             return Listed(self, _NO_DOCS, None, n)
         if sum(opened) <= _BY_HEADS * n:
-            return Listed(self, self._all(masks), None, n)
+            return Listed(self, self._all(masks), None, n, omit)
         share = self.collection.n_docs / sum(opened)
         fields = self._weighed(query, share)
         point = self.weights.dense * query.point
@@ -101,7 +103,7 @@ class Candidates:
                 found.append(rows + self.collection.bases[i])
                 sums.append(mine)
         by_words = np.concatenate(sums) * np.float32(words.factor * scale)
-        return Listed(self, np.concatenate(found), by_words, n)
+        return Listed(self, np.concatenate(found), by_words, n, omit)
 
     def _all(self, masks: Sequence[Bools | None]) -> Ints:
         """Give all documents of the masks: where they are few, or many are wanted."""
@@ -266,34 +268,46 @@ class Candidates:
 class Listed:
     """Documents that were listed, ascending, and what words give to each, as far as was read.
 
-    Where there is no such number all of them are chosen.
+    Where there is no such number all of them are chosen. Those of `omit` never are.
     """
 
-    def __init__(self, by: Candidates, docs: Ints, by_words: Floats | None, n: int) -> None:
+    def __init__(
+        self, by: Candidates, docs: Ints, by_words: Floats | None, n: int, omit: Ints = _NO_DOCS
+    ) -> None:
         self._by = by
         self.docs = docs
         self.by_words = by_words
         self.n = n
+        self._left = np.ones(len(docs), np.bool_)
+        for doc in omit.tolist():
+            self._left[docs == doc] = False
 
-    def best(self, query: EncodedQuery, *, share: float = 1.0, least: int = 0) -> Ints:
+    def take(self, query: EncodedQuery, *, share: float = 1.0, least: int = 0) -> Ints:
         """Choose those with the best scores by whole dense vectors and what words give.
 
-        That is a share of what is to be chosen. `query` may have turned since.
+        That is a share of what is to be chosen, less what was taken before; `query` may have turned
+        since.
         """
         n = max(math.ceil(share * self.n), least)
-        if self.by_words is None or len(self.docs) <= n:
-            return self.docs
-        scores = self.by_words.copy()
+        chosen = self._left
+        if self.by_words is not None and n < len(self.docs):
+            scores = self._by_vectors(query) + self.by_words
+            chosen = chosen & (scores >= np.partition(scores, len(scores) - n)[len(scores) - n])
+        self._left = self._left & ~chosen
+        taken: Ints = self.docs[chosen]
+        return taken
+
+    def _by_vectors(self, query: EncodedQuery) -> Floats:
+        scores = np.zeros(len(self.docs), np.float32)
         if self._by.weights.dense:
             asked = (self._by.weights.dense * query.point).astype(np.float32)
             for i, places, rows in self._by.collection.by_segment(self.docs):
                 codes, scales, _ = self._by.encoder.segments[i]
-                part = np.empty(len(rows), np.float32)
+                part = scores if len(rows) == len(scores) else np.empty(len(rows), np.float32)
                 scan_rows(rows, codes, scales, asked, part)
-                scores[places] += part
-        nth = np.partition(scores, len(scores) - n)[len(scores) - n]
-        chosen: Ints = self.docs[scores >= nth]
-        return chosen
+                if part is not scores:
+                    scores[places] = part
+        return scores
 
 
 class _Words:

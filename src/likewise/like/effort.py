@@ -16,6 +16,8 @@ from likewise.retrieve.question import of_doc
 # A sample of documents is asked with; of the ten most like each, so large a share is to be found on
 # average, and so many of each ten.
 _SAMPLE, _K, _FOUND, _WORST = 40, 10, 0.996, 8
+# Less than this more is as much.
+_AS_MUCH = 0.001
 # Scans are in single precision: so many more are scored once more.
 _SPARE = 20
 EFFORTS = (1.0, 1.5, 2.0, 3.0, 4.0, 6.0, 8.0)
@@ -24,7 +26,9 @@ EFFORTS = (1.0, 1.5, 2.0, 3.0, 4.0, 6.0, 8.0)
 def measure_effort(encoder: Encoder, typical: Typical, *, seed: int = 1) -> float:
     """Give the least effort that finds what scoring every document does, wherever the dial is.
 
-    Where every vector is compared, in small collections, that is 1.
+    Where no effort finds enough (of documents that are alike to the last digit some are as good as
+    others), it is the least that finds as much as the most does. Where every vector is compared, in
+    small collections, it is 1.
     """
     if all(finder is None for finder in encoder.stored.finders):
         return EFFORTS[0]
@@ -56,11 +60,14 @@ def measure_effort(encoder: Encoder, typical: Typical, *, seed: int = 1) -> floa
                 counts.append(_K - missed)
         return np.array(counts)
 
+    shares = []
     for effort in EFFORTS:
         counts = found(effort)
         if counts.mean() >= _FOUND * _K and counts.min(initial=_K) >= _WORST:
-            break
-    return effort
+            return effort
+        shares.append(counts.mean() / _K)
+    enough = max(shares) - _AS_MUCH
+    return next(effort for effort, share in zip(EFFORTS, shares, strict=True) if share >= enough)
 
 
 def accurate(

@@ -287,21 +287,24 @@ class Likeness:
             raise UsageError(f"k must be at least 1, not {k}")
         n = max(candidates, k) + len(omit) if candidates else 0
         masks = self._masks(allowed)
-        listed = self.candidates.find(query, n, masks) if n else None
-
-        def best(query: EncodedQuery, least: int, share: float = 1.0) -> Ints:
-            least += len(omit)
-            if listed is None:
-                return _without(self._all(query, least, masks), omit)
-            return _without(listed.best(query, share=share, least=least), omit)
-
+        listed = self.candidates.find(query, n, masks, omit) if n else None
         docs, by_words = _NONE, np.empty(0)
         if feedback:
-            docs = best(query, feedback, _FIRST)
+            least = feedback + len(omit)
+            docs = (
+                listed.take(query, share=_FIRST, least=least)
+                if listed
+                else _without(self._all(query, least, masks), omit)
+            )
             by_words = self._by_words(query, docs)
             first = _ranked(docs, self._dense(query, docs) + by_words, feedback)
             query = self.with_feedback(query, first.docs)
-        more = np.setdiff1d(best(query, k), docs, assume_unique=True)
+        least = k + len(omit)
+        more = (
+            listed.take(query, least=least)
+            if listed
+            else _without(self._all(query, least, masks), np.concatenate([omit, docs]))
+        )
         docs = np.concatenate([docs, more])
         by_words = np.concatenate([by_words, self._by_words(query, more)])
         return _ranked(docs, self._dense(query, docs) + by_words, k), query
@@ -411,6 +414,4 @@ def _best(scores: Floats, n: int) -> Ints:
 
 
 def _without(docs: Ints, omit: Ints) -> Ints:
-    for doc in omit.tolist():
-        docs = docs[docs != doc]
-    return docs
+    return docs[~np.isin(docs, omit)]

@@ -15,9 +15,8 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property
 from numbers import Integral, Real
-from typing import ClassVar
+from typing import Any, ClassVar, overload
 
 import numpy as np
 
@@ -29,7 +28,7 @@ from likewise.models.model import SMOOTH
 from likewise.models.stored_vectors import StoredVectors, vectors_of
 from likewise.records import EMPTY, Explanation, Part, Query, Ranking, explanation
 from likewise.retrieve.question import docs_in_hand
-from likewise.retrieve.words import terms_of
+from likewise.retrieve.words import WordScorer, terms_of
 from likewise.stages.masks import Mask
 from likewise.stages.stage import Context, Result, Scorer, Stage
 
@@ -38,6 +37,10 @@ BY, SCALES = ("rank", "score"), ("max", "raw")
 # both parts however few are asked for: up to here the answers to few are the first of those to
 # many. A little above 1000, as stages that follow read more than they give.
 DEPTH = 1024
+# Of a search by words so many, or so many times as many as are asked for, are read first, and the
+# others where they may be among the answers. A finder is taken never to miss so many of the first
+# of what it finds: benchmarks/default_scale.py.
+_FIRST_READ, _TIMES, _NEVER_MISSED = 128, 4, 64
 # Scores below zero count from the lowest of so many, whatever is asked for.
 FLOOR_DEPTH = 1000
 # A query of more terms says what it wants. Chosen by benchmarks/defaults.py.
@@ -100,6 +103,11 @@ class Smoothing(Stage):
     def depth(self, k: int, *, log: bool) -> int:
         """Deep enough for the best by both parts."""
         return 0 if k == 0 else max(k, DEPTH)
+
+    def enough(self, k: int) -> int:
+        """Of most queries those that come later by words are not among the answers."""
+        n = max(_TIMES * k, _FIRST_READ, self.docs)
+        return n if k and self.docs and n < DEPTH else 0
 
     def smooth(self, result: Result, rows: StoredVectors, context: Context) -> Result:
         """Smooth a ranking by the rows of documents."""
@@ -165,12 +173,19 @@ class SmoothWith(Stage):
         return str(self.how)
 
 
+def _kth_largest(values: Doubles, k: int) -> float:
+    """Give the k-th largest; there are fewer, and anything is among the k best."""
+    if len(values) < k:
+        return -math.inf
+    return float(np.partition(values, len(values) - k)[-k])
+
+
 class Spread:
     """What a ranking gives to documents that are like its first ones, and so their scores.
 
     `first` are those documents, with `weights`. A score s counts as `(s - floor) / top`. `point`
-    is the weighted sum of their rows; `docs` are those that can be answers, and `most` is the
-    largest that any of them has by the point.
+    is the weighted sum of their rows, and `most` the largest that any document that can be an
+    answer has by the point.
     """
 
     log = False
@@ -190,7 +205,7 @@ class Spread:
         scores = ranking.scores.astype(np.float64)
         if not np.isfinite(scores).all():
             raise UsageError(f"{how} smooths finite scores only, and the stage before gave others")
-        self.how, self.ranking, self.before, self.rows = how, ranking, before, rows
+        self.how, self.before, self.rows = how, before, rows
         self.floor = min(float(scores[:FLOOR_DEPTH].min()), 0.0)
         if float(scores.max()) == self.floor:
             # All are as low as the lowest, and yet they were ranked: each counts one.
@@ -202,24 +217,61 @@ class Spread:
             self.weights = self.weights[0] / np.arange(1, n + 1)
         self.first = seeds.docs[:n]
         self.point = rows.weighted_sum(self.first, self.weights)
-        self.docs = np.sort(ranking.docs)
+        self.top = float(scores.max()) - self.floor
+        self._nearest = EMPTY
         if how.share:
             n = max(how.candidates, k) if how.candidates else 0
-            near = rows.search.nearest(self.point, n, mask.segments)
-            self.docs = np.union1d(self.docs, near.docs)
-        self._like = rows.search.scores(self.point, self.docs)
-        self.top = float(scores.max()) - self.floor
-        self.most = float(self._like.max(initial=0.0))
+            self._nearest = rows.search.nearest(self.point, n, mask.segments)
+        self._compare(ranking)
+
+    def _compare(self, ranking: Ranking) -> None:
+        """Compare what was ranked with the first; what else is like them comes beside it."""
+        self.ranking = ranking
+        self._like = self.rows.search.scores(self.point, ranking.docs)
+        docs, scores = self._nearest
+        new = ~self._ranked(docs)[0]
+        self._others = Ranking(docs[new], scores[new])
+        self.most = max(float(self._like.max(initial=0.0)), float(scores.max(initial=0.0)))
 
     def rank(self, k: int) -> Ranking:
-        """Rank what either part knows."""
-        docs = self.docs
-        before = self._before(docs)
-        known = (before > self.floor) | (self._like != 0) | np.isin(docs, self.ranking.docs)
-        scores = self._mixed(before, self._like)
-        order = np.lexsort((docs, -scores))
-        order = order[known[order]][:k]
+        """Rank what either part knows.
+
+        What a search by words did not find scores no more than the last that it found: most of what
+        is like the first documents cannot be among the k best, and is not scored by words.
+        """
+        ranked = self._mixed_ranked
+        docs, like = self._others
+        before = self.before
+        if isinstance(before, WordScorer) and before.found is self.ranking:
+            least = _kth_largest(ranked, k)
+            last = max(float(self.ranking.scores[-1]), self.floor)
+            if before.left is not None and not self._mixed(last, self._most_unread) < least:
+                self._compare(before.find_left())
+                return self.rank(k)
+            may_win = self._mixed(last, like) >= least
+            docs, like = docs[may_win], like[may_win]
+        by_words = np.full(len(docs), self.floor)
+        if before is not None and len(docs):
+            by_words = np.maximum(before.score(docs), self.floor)
+        known = (by_words > self.floor) | (like != 0)
+        docs = np.concatenate([self.ranking.docs, docs[known]])
+        scores = np.concatenate([ranked, self._mixed(by_words, like)[known]])
+        order = np.lexsort((docs, -scores))[:k]
         return Ranking(docs[order], scores[order])
+
+    @property
+    def _mixed_ranked(self) -> Doubles:
+        return self._mixed(np.maximum(self.ranking.scores, self.floor), self._like)
+
+    @property
+    def _most_unread(self) -> float:
+        """The most by the point that documents have which neither part has found.
+
+        Those found by the point have more, but for what a finder of them misses: so not the least
+        of these counts, but one of the first.
+        """
+        scores = self._nearest.scores
+        return float(scores[min(_NEVER_MISSED, len(scores)) - 1]) if len(scores) else 0.0
 
     def score(self, docs: Ints) -> Doubles:
         """Score documents, whether or not they were ranked."""
@@ -251,7 +303,7 @@ class Spread:
             found.append(explanation(score, [part for part in parts if part.score]))
         return found
 
-    @cached_property
+    @property
     def _shares(self) -> tuple[float, float]:
         """What likeness and the score as it was are multiplied by."""
         share, kept = self.how.share, 1 - self.how.share
@@ -259,7 +311,11 @@ class Spread:
             share, kept = share / (self.most or 1.0), kept / self.top
         return share, kept
 
-    def _mixed(self, before: Doubles, like: Doubles) -> Doubles:
+    @overload
+    def _mixed(self, before: float, like: float) -> float: ...
+    @overload
+    def _mixed(self, before: Doubles | float, like: Doubles) -> Doubles: ...
+    def _mixed(self, before: Any, like: Any) -> Any:
         share, kept = self._shares
         return share * like + kept * (before - self.floor)
 

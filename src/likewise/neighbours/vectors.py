@@ -90,7 +90,14 @@ class VectorSearch:
         # The order does not depend on a point's length, but single precision has its limits.
         largest = np.abs(points).max(axis=1, initial=0.0)[:, None]
         directions = (points / np.where(largest > 0, largest, 1)).astype(np.float32)
-        found = [self._scan_each(i, directions, n, mask) for i, mask in enumerate(opened)]
+        if len(self._segments) == len(directions) == 1:
+            proposed = self._proposed(0, directions[0], n, opened[0])
+            # As many as are asked for: which of them are nearest need not be told.
+            if proposed is not None and len(proposed) == n:
+                return [proposed + self._bases[0]]
+            found = [[self._scan_rows(0, directions[0], proposed, opened[0])]]
+        else:
+            found = [self._scan_each(i, directions, n, mask) for i, mask in enumerate(opened)]
         return [
             self._near(direction, n, [mine[j] for mine in found])
             for j, direction in enumerate(directions)
@@ -142,8 +149,13 @@ class VectorSearch:
         self, i: int, point: Floats, n: int, mask: Bools | None
     ) -> tuple[Ints | None, Floats]:
         """Give rows of a segment that may be near (None: all), and scores in single precision."""
+        return self._scan_rows(i, point, self._proposed(i, point, n, mask), mask)
+
+    def _scan_rows(
+        self, i: int, point: Floats, rows: Ints | None, mask: Bools | None
+    ) -> tuple[Ints | None, Floats]:
+        """Score the rows that were proposed, or else those of a mask."""
         codes, scales = self._segments[i]
-        rows = self._proposed(i, point, n, mask)
         if rows is None and mask is not None and np.count_nonzero(mask) < _MOST * len(mask):
             rows = np.flatnonzero(mask)
         scores = np.empty(len(scales) if rows is None else len(rows), np.float32)

@@ -179,7 +179,7 @@ def scale_of(model: BM25, words: Words, average_length: float) -> tuple[Bytes, S
             lowest = _impacts((np.arange(256) - 1).clip(0) / 255, ratios.max()) * (1 - _ROUNDED)
             table = np.minimum(np.ceil(255 * highest), 255).astype(np.uint8)
             error = float((table - 255 * lowest)[1:].max())
-    return table, Scale(k1, b, average, error, large_error, same)
+    return table, Scale(k1, b, average, error, large_error, same, *stored)
 
 
 def _impacts(stored: Doubles, ratio: float) -> Doubles:
@@ -215,7 +215,17 @@ def rank_batch(
     )
     words = SegmentWords(postings, arrays[14], arrays[15], arrays[16], arrays[17])
     same = numbers[10] > 0
-    scale = Scale(numbers[5], numbers[6], numbers[7], numbers[8], numbers[9], same)
+    scale = Scale(
+        numbers[5],
+        numbers[6],
+        numbers[7],
+        numbers[8],
+        numbers[9],
+        same,
+        numbers[11],
+        numbers[12],
+        numbers[13],
+    )
     n, n_queries = len(given), len(bounds) - 1
     keys = np.full((n_queries, k), NO_ANSWER, np.int64)
     lows = np.full((n_queries, k), NO_ANSWER, np.int64)
@@ -225,7 +235,7 @@ def rank_batch(
     if len(found.numbers) < n:
         sizes = sizes[:0]
     else:
-        weighed = weigh_bm25(found, bounds, given, np.int64(numbers[11]))
+        weighed = weigh_bm25(found, bounds, given, np.int64(numbers[14]))
         documents = Documents(mask, len(mask) > 0, 0, len(words.lengths))
         room = Workspace(space[0], space[1], space[2], space[3], space[4])
         search_batch((words, scale), weighed, documents, (keys, lows, sizes), room)

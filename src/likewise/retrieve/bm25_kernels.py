@@ -4,7 +4,8 @@ A block of 65,536 documents at a time, terms are added to sums of bounds, those 
 in few postings, until what is left cannot bring a document among the best that has none of them; it
 is looked up for those that may still win (as MaxScore does: Turtle, Flood 1995). What k documents
 have at least is known from these sums as well. Documents that may win at the end are scored by
-their records, or by postings where they are many.
+their postings where the query is short, else by their records; by all postings of a block where
+they are many.
 
 Costs were chosen on abstracts of arXiv: benchmarks/README.md, `benchmarks/search.py --tune`.
 """
@@ -102,7 +103,7 @@ def search_bm25(search: Search, rows: Ints) -> None:
             errors[j + 1] = errors[j] + error[here[j]]
         block = Block(number * BLOCK, here[:n_here], starts, stops, rest, left, errors)
         n_found = _list_few(search, block) if left[0] < _SPARSE else _list_many(search, block)
-        if _SCORE_COST * left[0] < n_found * _RECORD_COST:
+        if _SCORE_COST * left[0] < n_found * min(_RECORD_COST, n * _FIND_COST):
             score_found(search, block, n_found)
             n_found = 0
         if n_aside + n_found > len(aside):
@@ -116,7 +117,8 @@ def search_bm25(search: Search, rows: Ints) -> None:
             low = np.int64(space.sums[doc]) - errors[n_here]
             best.sizes[1] = push(best.lows, best.sizes[1], low)
         _clear(search, block)
-    score_aside(search, aside[: thin(aside, n_aside, threshold_of(best, query))])
+    aside = aside[: thin(aside, n_aside, threshold_of(best, query))]
+    score_aside(search, rows, aside, n * _FIND_COST > _RECORD_COST)
 
 
 @kernel

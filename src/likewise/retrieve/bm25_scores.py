@@ -6,20 +6,111 @@ from typing import Any
 
 import numpy as np
 
-from likewise.collection.postings import LARGE
-from likewise.collection.records import get, next_term
+from likewise.collection.postings import (
+    BLOCK,
+    BLOCK_BITS,
+    LARGE,
+    Postings,
+    block_of,
+    start_of,
+    stored_impact,
+)
+from likewise.collection.records import PART, get, read_terms
 from likewise.compiled import Floats, Int, Ints, kernel
 from likewise.retrieve.best import key_of, push, score_of
 from likewise.retrieve.bm25_state import Block, Search, low_of
 from likewise.retrieve.impacts import large_count
 from likewise.retrieve.sums import MOST, QuantisedQuery, Scale, SegmentWords
 
+# A count that is larger is looked up, as its impact is that of others as well.
+_MOST_TOLD = 32
+
+
+@kernel
+def norm_by(length: Int, average_length: Any, k1: Any, b: Any) -> Any:
+    """Give the norm of a document. Equals `bm25_norms([length], average_length, k1, b)[0]`."""
+    relative = np.float64(length) / average_length
+    return np.float32(k1 * (1.0 - b + b * relative))
+
 
 @kernel
 def norm_of(length: Int, scale: Scale) -> Any:
-    """Give the norm of a document. Equals `bm25_norms([length], average, k1, b)[0]`."""
-    relative = np.float64(length) / scale.average_length
-    return np.float32(scale.k1 * (1.0 - scale.b + scale.b * relative))
+    """Give the norm of a document by the parameters and the average length of now."""
+    return norm_by(length, scale.average_length, scale.k1, scale.b)
+
+
+@kernel
+def count_of(postings: Postings, p: Int, norm: Any) -> Any:
+    """Give the count of a posting of a document with this norm, as impacts are stored by.
+
+    Nearly every impact is that of one count alone, so that counts, which nothing else of a search
+    reads, stay on the disk. Equals `counts[p]`, or the large count that stands for it.
+    """
+    stored = postings.impacts[p]
+    count: Int = 1
+    while count < _MOST_TOLD and stored_impact(count, norm) < stored:
+        count += 1
+    if stored_impact(count, norm) == stored and stored_impact(count + 1, norm) > stored:
+        return np.float32(count)
+    if postings.counts[p] == LARGE:
+        return large_count(postings.large_at, postings.large_counts, p)
+    return np.float32(postings.counts[p])
+
+
+@kernel
+def posting_of(postings: Postings, row: Int, doc: Int) -> Int:
+    """Find the posting of a document in a row; -1 where it has none."""
+    low, high = np.int64(postings.heads[row, 0]), np.int64(postings.heads[row + 1, 0])
+    block, within = doc >> BLOCK_BITS, doc & (BLOCK - 1)
+    while high - low > 1:
+        middle = (low + high) >> 1
+        if block_of(postings.entries, middle) <= block:
+            low = middle
+        else:
+            high = middle
+    if block_of(postings.entries, low) != block:
+        return -1
+    at, stop = start_of(postings.entries, low), start_of(postings.entries, low + 1)
+    docs = postings.docs[at:stop]
+    # Documents stand about evenly, so that what is looked for is near where that would have it.
+    size: Int = len(docs)
+    first: Int = size * within >> BLOCK_BITS
+    step: Int = 16
+    last: Int = min(first + step, size)
+    while first > 0 and np.int64(docs[first]) > within:
+        last = first
+        first = max(first - step, 0)
+        step *= 2
+    while last < size and np.int64(docs[last]) <= within:
+        first = last
+        last = min(last + step, size)
+        step *= 2
+    n: Int = last - first
+    # Without a branch: which half it is cannot be predicted.
+    while n > 1:
+        half = n >> 1
+        first += half * np.int64(np.int64(docs[first + half - 1]) < within)
+        n -= half
+    return at + first if n == 1 and np.int64(docs[first]) == within else -1
+
+
+@kernel
+def postings_score(
+    words: SegmentWords, scale: Scale, query: QuantisedQuery, rows: Ints, doc: Int
+) -> Any:
+    """Score a document by its postings in the rows of the terms. Equals `record_score` of it."""
+    length = np.int64(words.lengths[doc])
+    norm = norm_of(length, scale)
+    stored = norm_by(length, scale.stored_average, scale.stored_k1, scale.stored_b)
+    total = np.float32(0)
+    for i in range(len(rows)):
+        if rows[i] < 0:
+            continue
+        p = posting_of(words.postings, rows[i], doc)
+        if p >= 0:
+            count = count_of(words.postings, p, stored)
+            total += query.weights[i] * (count / (count + norm))
+    return total
 
 
 @kernel
@@ -35,22 +126,26 @@ def record_score(
     start, stop = np.int64(words.offsets[doc]), np.int64(words.offsets[doc + 1])
     n, place = get(stream, start, stop)
     norm = norm_of(np.int64(words.lengths[doc]), scale)
+    terms, counts = np.empty(PART, np.int32), np.empty(PART, np.int32)
     term: Int = 0
-    number: Int
     at, wanted = 0, query.numbers[order[0]]
     # No more than bytes, whatever a damaged record says.
-    for _ in range(min(n, stop - start)):
-        term, number, place = next_term(stream, place, stop, term)
-        while wanted < term:
-            at += 1
+    left: Int = min(n, stop - start)
+    while left > 0 and at < len(order):
+        m = min(left, PART)
+        term, place = read_terms(stream, place, stop, term, terms[:m], counts[:m])
+        for j in range(m):
+            while wanted < terms[j]:
+                at += 1
+                if at == len(order):
+                    break
+                wanted = query.numbers[order[at]]
             if at == len(order):
                 break
-            wanted = query.numbers[order[at]]
-        if at == len(order):
-            break
-        if wanted == term:
-            count = np.float32(number)
-            parts[order[at]] = query.weights[order[at]] * (count / (count + norm))
+            if wanted == terms[j]:
+                count = np.float32(counts[j])
+                parts[order[at]] = query.weights[order[at]] * (count / (count + norm))
+        left -= m
     total = np.float32(0)
     for i in range(len(parts)):
         total += parts[i]
@@ -102,8 +197,11 @@ def thin(aside: Any, n: Int, threshold: Int) -> Int:
 
 
 @kernel
-def score_aside(search: Search, aside: Any) -> None:
-    """Score those set aside by their records, the best bounds first, as long as they may win."""
+def score_aside(search: Search, rows: Ints, aside: Any, by_records: bool) -> None:
+    """Score those set aside, the best bounds first, as long as they may win.
+
+    That is by their records, or else by the postings in the rows of the terms.
+    """
     query, best = search.query, search.best
     numbers = np.argsort(query.numbers.astype(np.float64), kind="mergesort")
     parts = np.empty(len(query.weights), np.float32)
@@ -113,6 +211,9 @@ def score_aside(search: Search, aside: Any) -> None:
         bound, doc = aside[j]
         if best.sizes[0] == len(best.keys) and bound < low_of(score_of(best.keys[0]), query):
             break
-        score[0] = record_score(search.words, search.scale, query, numbers, doc, parts)
+        if by_records:
+            score[0] = record_score(search.words, search.scale, query, numbers, doc, parts)
+        else:
+            score[0] = postings_score(search.words, search.scale, query, rows, doc)
         key = key_of(bits[0], search.documents.base + doc)
         best.sizes[0] = push(best.keys, best.sizes[0], key)

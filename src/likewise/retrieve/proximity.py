@@ -12,7 +12,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, partial
 from itertools import groupby, pairwise, product
 from numbers import Integral
 from typing import ClassVar, NamedTuple, Protocol
@@ -28,6 +28,7 @@ from likewise.records import Explanation, Part, Query, Ranking, explanation
 from likewise.retrieve.documents import score_records
 from likewise.retrieve.models import BM25, bm25_idf
 from likewise.retrieve.words import retriever_of
+from likewise.stages.recent import Recent
 from likewise.stages.stage import Context, Result, Scorer, Stage
 from likewise.text.query_syntax import MOST_WORDS
 from likewise.text.tokens import tokens_of
@@ -40,6 +41,8 @@ SPELLING = 1.5
 WINDOW = 2
 # So many documents are looked at, whatever is asked for: the first of few and of many are the same.
 CANDIDATES = 30
+# Searches may have two such stages, and several threads: so many queries' words are kept.
+_KEPT = 8
 # Words of a query that stand further apart are no pair.
 _FURTHEST = 3
 _BM25 = BM25()
@@ -111,18 +114,24 @@ def words_asked(query: Query, snapshot: Snapshot) -> Asked | None:
     """Take the words of a query; None where it is no short text or has no known word."""
     if query.like or not query.text or len(query.text.split()) > MOST_WORDS:
         return None
-    placed = snapshot.analyzer.placed(query.text)
+    made: Recent[str, Asked | None]
+    made = snapshot.memo("words asked", lambda: Recent(most=_KEPT))
+    return made.of(query.text, partial(_words_of, snapshot))
+
+
+def _words_of(snapshot: Snapshot, text: str) -> Asked | None:
+    placed = snapshot.analyzer.placed(text)
     names = tuple(term for term, _ in placed)
     numbers, doc_freqs, _ = retriever_of(snapshot, _BM25).known(names)
     if not (numbers >= 0).any():
         return None
     places = np.array([place for _, place in placed], np.int64)
     idf = bm25_idf(snapshot.n_docs, doc_freqs)
-    words = query.text.split()
+    words = text.split()
     # Where every word is letters and became a term, none is to be looked for by its spelling.
-    plain = query.text.isascii() and len(words) == len(placed) and all(map(str.isalnum, words))
-    spelled = {} if plain else _spelled(query.text, snapshot)
-    return Asked(query.text, names, numbers, idf, places, spelled)
+    plain = text.isascii() and len(words) == len(placed) and all(map(str.isalnum, words))
+    spelled = {} if plain else _spelled(text, snapshot)
+    return Asked(text, names, numbers, idf, places, spelled)
 
 
 def _spelled(text: str, snapshot: Snapshot) -> dict[str, float]:

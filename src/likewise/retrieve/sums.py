@@ -39,7 +39,7 @@ class Scale(NamedTuple):
     """What impacts are by now: k1, b, the average length; and by how much bounds may be off.
 
     `error` is that of a bound of `table`, `large_error` where a term has counts of 255 or more;
-    `same` tells that the table changes nothing.
+    `same` tells that the table changes nothing. The last three are what stored impacts are by.
     """
 
     k1: float
@@ -48,6 +48,9 @@ class Scale(NamedTuple):
     error: float
     large_error: float
     same: bool
+    stored_k1: float
+    stored_b: float
+    stored_average: float
 
 
 class QuantisedQuery(NamedTuple):

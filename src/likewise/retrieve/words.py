@@ -10,9 +10,9 @@ import numpy as np
 from likewise.collection.snapshot import Snapshot
 from likewise.collection.words import MAIN
 from likewise.compiled import Bools, Doubles, Floats, Ints
-from likewise.records import EMPTY, Explanation, Query, explanation
+from likewise.records import EMPTY, Explanation, Query, Ranking, explanation
 from likewise.retrieve.documents import Whole, rank_examples, score_records, split_records
-from likewise.retrieve.models import Model
+from likewise.retrieve.models import BM25, Model
 from likewise.retrieve.search import Retriever
 from likewise.stages.masks import mask_of
 from likewise.stages.stage import Context, Result, by_mask
@@ -35,20 +35,23 @@ def search_words(model: Model, batch: Sequence[Result], context: Context) -> lis
         if not all(result.query.like for result in batch):
             return [found for result in batch for found in search_words(model, [result], context)]
         return rank_examples(model, Whole(retriever), batch, context)
-    found: list[Result] = [
-        Result(result.query, EMPTY, WordScorer(retriever, terms_of(result.query, context.snapshot)))
-        for result in batch
-    ]
+    scorers = [WordScorer(retriever, terms_of(result.query, context.snapshot)) for result in batch]
     for mask, places in by_mask(batch, context) if context.k else ():
+        mine = [scorers[i] for i in places]
+        allowed = mask.segments if mask.bars else None
+        # Scores above 0 count from 0, however few are known.
+        may_leave = isinstance(model, BM25) and all(scorer.is_positive for scorer in mine)
+        k = min(context.enough or context.k, context.k) if may_leave else context.k
         rankings = retriever.rank(
-            [found[i].scorer.terms for i in places],  # type: ignore[union-attr]
-            k=context.k,
-            allowed=mask.segments if mask.bars else None,
-            threads=context.threads,
+            [scorer.terms for scorer in mine], k=k, allowed=allowed, threads=context.threads
         )
-        for i, ranking in zip(places, rankings, strict=True):
-            found[i] = found[i]._replace(ranking=ranking)
-    return found
+        for scorer, ranking in zip(mine, rankings, strict=True):
+            scorer.found = ranking
+            scorer.left = (context.k, allowed) if len(ranking.docs) == k < context.k else None
+    return [
+        Result(result.query, scorer.found, scorer)
+        for result, scorer in zip(batch, scorers, strict=True)
+    ]
 
 
 def terms_of(query: Query, snapshot: Snapshot) -> Mapping[str, float]:
@@ -59,11 +62,17 @@ def terms_of(query: Query, snapshot: Snapshot) -> Mapping[str, float]:
 
 
 class WordScorer:
-    """Scores documents by the words of one query, from their records or by a search for them."""
+    """Scores documents by the words of one query, from their records or by a search for them.
+
+    `found` is what the search gave: documents that are not in it score no more than its last.
+    `left` is there where it gave fewer than it was asked for: how many these are, and the mask.
+    """
 
     def __init__(self, retriever: Retriever, terms: Mapping[str, float]) -> None:
         self.retriever = retriever
         self.terms = terms
+        self.found = EMPTY
+        self.left: tuple[int, Sequence[Bools | None] | None] | None = None
 
     @property
     def log(self) -> bool:
@@ -74,6 +83,18 @@ class WordScorer:
     def searches(self) -> Model:
         """The search behind the scores."""
         return self.retriever.model
+
+    @property
+    def is_positive(self) -> bool:
+        """Whether no word counts against a document."""
+        return min(self.terms.values(), default=0.0) >= 0
+
+    def find_left(self) -> Ranking:
+        """Search again, for all that was asked for."""
+        if self.left is not None:
+            (k, allowed), self.left = self.left, None
+            [self.found] = self.retriever.rank([self.terms], k=k, allowed=allowed)
+        return self.found
 
     @cached_property
     def _weighed(self) -> tuple[Ints, Floats, Floats, Floats]:

@@ -12,6 +12,8 @@ import os
 from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
+from functools import cached_property
+from itertools import pairwise
 from time import monotonic
 from typing import ClassVar, NamedTuple, Protocol, TypeVar, cast
 
@@ -71,11 +73,13 @@ class Result(NamedTuple):
 class Context:
     """Where stages run: on a snapshot, to give k documents, on so many threads.
 
+    A search by words may give `enough` in place of k, if not 0, where its scorer finds the others.
     `deadline` is a moment of `time.monotonic`.
     """
 
     snapshot: Snapshot
     k: int = 10
+    enough: int = 0
     threads: int = 1
     deadline: float = math.inf
 
@@ -120,6 +124,10 @@ class Stage:
         """How much of the ranking before it is read, to give k; `log`: of logarithms."""
         return k
 
+    def enough(self, k: int) -> int:
+        """How much of a search by words is mostly read, to give k; 0: all of the depth."""
+        return 0
+
     @property
     def steps(self) -> tuple[Stage, ...]:
         """The stages it is made of."""
@@ -129,8 +137,12 @@ class Stage:
         """Send what this stage gives through another, or through a function of one result."""
         return Chain((*self.steps, *as_stage(other).steps))
 
-    def __str__(self) -> str:
+    @cached_property
+    def _written(self) -> str:
         return notation.write(self)
+
+    def __str__(self) -> str:
+        return self._written
 
 
 @dataclass(frozen=True)
@@ -145,9 +157,16 @@ class Chain(Stage):
         What a query's filter and match bar is dropped after each, whatever a stage does.
         """
         results = [*batch]
-        for stage, k in zip(self.stages, self._depths(context.k)[1:], strict=True):
+        depths = self._depths(context.k)[1:]
+        # What reads a search by words may begin with fewer than its depth.
+        enough = [
+            after.enough(k) if stage.by_terms else 0
+            for (stage, after), k in zip(pairwise(self.stages), depths[1:], strict=True)
+        ]
+        for stage, k, least in zip(self.stages, depths, [*enough, 0], strict=True):
             context.check()
-            found = stage.run(results, replace(context, k=k))
+            same = (k, least) == (context.k, context.enough)
+            found = stage.run(results, context if same else replace(context, k=k, enough=least))
             if len(found) != len(results):
                 raise UsageError(
                     f"{stage} gave {len(found)} results for {len(results)} queries: a stage gives "
@@ -155,9 +174,7 @@ class Chain(Stage):
                 )
             # What was found first goes with the query, whatever is made of it later.
             results = [
-                _without_barred(
-                    new if len(new.first.docs) else new._replace(first=old.first), context
-                )
+                _without_barred(_with_first(new, old.first), context)
                 for new, old in zip(found, results, strict=True)
             ]
         return results
@@ -182,6 +199,12 @@ class Chain(Stage):
 
     def __str__(self) -> str:
         return " >> ".join(map(str, self.stages))
+
+
+def _with_first(result: Result, first: Ranking) -> Result:
+    """Give a result with what was found first, unless it has one."""
+    known = first is result.first or len(result.first.docs)
+    return result if known else result._replace(first=first)
 
 
 def _without_barred(result: Result, context: Context) -> Result:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import dataclasses
 import re
 import unicodedata
-from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache, lru_cache
@@ -264,7 +263,10 @@ class Analyzer:
 
     def counts(self, text: str) -> dict[str, int]:
         """Count the terms of a text."""
-        return dict(Counter(self.terms(text)))
+        found: dict[str, int] = {}
+        for term in self.terms(text):
+            found[term] = found.get(term, 0) + 1
+        return found
 
     def terms_of(self, chunks: Sequence[bytes]) -> list[list[str]]:
         """List the terms of each chunk; those met before are not worked out again."""
@@ -292,7 +294,9 @@ class Analyzer:
 
         An ASCII chunk is a word, or one with a mark; another one may hold none or several.
         """
-        keeps, longest = self._keeps, self.analysis.max_length
+        stop, keeps = self._stop, self._keeps
+        shortest, longest = self.analysis.min_length, self.analysis.max_length
+        numbers = self.analysis.numbers
         out = Resolved([], [], [], [], [], [])
         sizes, widths, words, places, exact_sizes, exact = out
         for chunk in chunks:
@@ -300,7 +304,12 @@ class Analyzer:
             width = 1
             if chunk.isalnum():
                 word = chunk.decode()
-                if keeps(word):
+                # As `keeps` tells of words that are ASCII.
+                if (
+                    word not in stop
+                    and shortest <= len(word) <= longest
+                    and (numbers or not word.isnumeric())
+                ):
                     words.append(word)
                     places.append(0)
                 elif len(word) <= longest:
@@ -322,11 +331,13 @@ class Analyzer:
             widths.append(width)
             exact_sizes.append(len(exact) - n_exact)
         if self._folds_first:
-            words[:] = [self.folded(word) for word in words]
+            words[:] = [word if word.isascii() else self.folded(word) for word in words]
         if self._is_arabic:
             words[:] = [light10(word) for word in words]
         if self._stem is not None:
-            stems = (stem or word for stem, word in zip(self._stem(words), words, strict=True))
+            stems = self._stem(words)
+            if not all(stems):
+                stems = [stem or word for stem, word in zip(stems, words, strict=True)]
             words[:] = [stem if stem.isascii() else self.folded(stem) for stem in stems]
         elif self.analysis.fold:
             words[:] = [fold(word) for word in words]
