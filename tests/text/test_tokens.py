@@ -49,6 +49,8 @@ def is_inside(char):
 @given(TEXTS)
 @example("na\u00efve\u00b7bayes \u6f22\u5b57\u6f22 x\u2014y\u00adz \u3002\uff21")
 def test_words_stand_where_a_walk_over_characters_finds_them(text):
+    # The walk knows no acronyms; test_places_of_an_ascii_text has them.
+    text = re.sub(r"(?<=[A-Za-z])\.(?=[A-Za-z])", " ", text)
     found = find_tokens([text], ANALYZER)
     joined, last = [], -1
     for start, stop in zip(found.starts.tolist(), found.stops.tolist(), strict=True):
