@@ -410,6 +410,31 @@ def test_a_folder_that_cannot_be_saved_to_costs_no_answer(tmp_path, monkeypatch,
     assert [record.levelno for record in caplog.records] == [logging.WARNING]
 
 
+def test_what_another_process_compiles_is_waited_for(tmp_path, monkeypatch, fresh):
+    monkeypatch.setenv("NUMBA_CACHE_DIR", str(tmp_path))
+    assert drawn("x * 7")(1) == 7
+    [kept] = (tmp_path / "likewise").iterdir()
+    aside = kept.rename(tmp_path / "aside")
+    turn = jit.take_turn(kept.with_name(f"{kept.name}.turn"))
+
+    def compiled_there(_):
+        aside.rename(kept)
+        os.close(turn)
+
+    monkeypatch.setattr(jit, "sleep", compiled_there)
+    here = drawn("x * 7")
+    assert here(1) == 7
+    assert sum(here.dispatcher.stats.cache_hits.values()) == 1
+    assert [*kept.parent.iterdir()] == [kept]
+    # Who waits too long, for a process that hangs, compiles.
+    kept.unlink()
+    turn = jit.take_turn(kept.with_name(f"{kept.name}.turn"))
+    monkeypatch.setattr(jit, "sleep", lambda _: None)
+    assert drawn("x * 7")(1) == 7
+    assert kept.exists()
+    os.close(turn)
+
+
 def test_nothing_is_looked_for_in_the_working_folder(monkeypatch, fresh):
     for home in ("", "here", "~nobody-of-that-name"):
         monkeypatch.setenv("XDG_CACHE_HOME", home)

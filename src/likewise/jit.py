@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import fcntl
 import logging
 import os
 import pickle
@@ -10,6 +11,7 @@ from functools import cache, partial
 from hashlib import blake2b
 from importlib import import_module
 from pathlib import Path
+from time import sleep
 from typing import Any
 from uuid import uuid4
 
@@ -239,6 +241,7 @@ class _Kept:
     def __init__(self, kernel: Kernel) -> None:
         self._name = f"{kernel.name}.{sys.implementation.cache_tag}-"
         self._content = content_of(kernel)
+        self._turn: int | None = None
 
     @property
     def cache_path(self) -> str:
@@ -246,23 +249,38 @@ class _Kept:
         return str(kernel_folders.room())
 
     def load_overload(self, signature: Any, target: Any) -> Any:
-        """Load what was compiled for a signature, None where there is nothing."""
+        """Load what was compiled for a signature, None where there is nothing.
+
+        What another process is compiling is waited for.
+        """
         target.refresh()
         name = self._file_name(signature, target.codegen())
-        for place in kernel_folders.places():
-            found = _read(place / name)
+        found, room = _find(name), kernel_folders.room()
+        if found is None and room is not None:
+            self._end_turn()
+            self._turn = take_turn(room / f"{name}{_TURN}")
+            found = _find(name)
             if found is not None:
-                break
-        else:
-            room = kernel_folders.room()
-            found = None if room is None or room in kernel_folders.places() else _read(room / name)
+                (room / f"{name}{_TURN}").unlink(missing_ok=True)
         if found is None:
             return None
+        self._end_turn()
         result: Any = import_module("numba.core.compiler").CompileResult
         return result._rebuild(target, *pickle.loads(found))
 
+    def _end_turn(self) -> None:
+        if self._turn is not None:
+            os.close(self._turn)
+            self._turn = None
+
     def save_overload(self, signature: Any, compiled: Any) -> None:
         """Save what was compiled for a signature."""
+        try:
+            self._save(signature, compiled)
+        finally:
+            self._end_turn()
+
+    def _save(self, signature: Any, compiled: Any) -> None:
         room = kernel_folders.room()
         if room not in (*kernel_folders.places(), *kernel_folders.of_user()):
             _say_not_kept(
@@ -274,6 +292,7 @@ class _Kept:
         name = self._file_name(signature, compiled.codegen)
         try:
             _write(room / name, serialize.dumps(compiled._reduce()))
+            (room / f"{name}{_TURN}").unlink(missing_ok=True)
         except OSError as error:
             # A full disk costs time, not the answer.
             _say_not_kept(f"{room}: {os.strerror(error.errno or 0)}", None)
@@ -300,6 +319,37 @@ def _described(kind: Any) -> Any:
 
 
 _DIGEST = 16
+# The file that is locked by who compiles, and how long others wait: a kernel takes 15 s at most.
+_TURN, _POLLS, _SECONDS = ".turn", 1200, 0.05
+
+
+def take_turn(path: Path) -> int | None:
+    """Lock a file, after whoever has it; None where that cannot be, or takes too long."""
+    try:
+        file = os.open(path, os.O_RDWR | os.O_CREAT, 0o600)
+    except OSError:
+        return None
+    for _ in range(_POLLS):
+        try:
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            sleep(_SECONDS)
+        except OSError:
+            break
+        else:
+            return file
+    os.close(file)
+    return None
+
+
+def _find(name: str) -> bytes | None:
+    """Read what is kept under a name."""
+    room = kernel_folders.room()
+    for place in dict.fromkeys([*kernel_folders.places(), *([room] if room else [])]):
+        found = _read(place / name)
+        if found is not None:
+            return found
+    return None
 
 
 def _read(path: Path) -> bytes | None:

@@ -1,10 +1,11 @@
 """The first use from source: a second process compiles beside `index`.
 
 What the first commands call is in `first_kernels.txt`, which `make kernels` records by a tour: a
-line a kernel, in the order in which the second process compiles. First comes what `search` needs,
-then what `index` itself needs, from its end, so that the two meet; then, after an empty line, what
-`like` and explanations need, for which nobody waits. The list saves time only: what is not in it,
-or has changed, is compiled when it is used.
+line a kernel, in the order in which the second process compiles. First comes what `index` itself
+needs: what takes longest, then from its end, so that the two meet. Then what `search` needs, which
+the first process compiles from its end once it has indexed. Then, after an empty line, what `like`
+and explanations need, for which nobody waits. The list saves time only: what is not in it, or has
+changed, is compiled when it is used.
 """
 
 from __future__ import annotations
@@ -89,6 +90,12 @@ def compiled_beside(*, quiet: bool) -> Iterator[None]:
     except BaseException:
         helper.terminate()
         raise
+    from likewise.jit import is_kept
+
+    for line in reversed(listed):
+        kernel = line.kernel()
+        if kernel is not None and not is_kept(kernel):
+            _compile(line)
     # Else the next command would compile what is being compiled. The rest it may do on its own.
     assert helper.stdout is not None
     helper.stdout.readline()
@@ -143,9 +150,11 @@ def record() -> None:
     index, search, *_, whole = steps
     searching = [line for line in search if line not in index]
     rest = [line for line in whole if line not in search]
+    # What calls most others takes longest: begun later, the other process would wait for it.
+    longest = max(index, key=lambda line: len(kernel.reached()) if (kernel := line.kernel()) else 0)
+    shared = [longest, *(line for line in reversed(index) if line != longest)]
     first, second = (
-        "".join("\t".join(line) + "\n" for line in part)
-        for part in ((*searching, *reversed(index)), rest)
+        "".join("\t".join(line) + "\n" for line in part) for part in ((*shared, *searching), rest)
     )
     FILE.write_text(f"{first}\n{second}", "utf-8")
 
