@@ -415,7 +415,7 @@ def test_what_another_process_compiles_is_waited_for(tmp_path, monkeypatch, fres
     assert drawn("x * 7")(1) == 7
     [kept] = (tmp_path / "likewise").iterdir()
     aside = kept.rename(tmp_path / "aside")
-    turn = jit.take_turn(kept.with_name(f"{kept.name}.turn"))
+    turn = jit.take_turn(kept.with_name(f"{kept.name}.turn"), lambda: False)
 
     def compiled_there(_):
         aside.rename(kept)
@@ -428,7 +428,7 @@ def test_what_another_process_compiles_is_waited_for(tmp_path, monkeypatch, fres
     assert [*kept.parent.iterdir()] == [kept]
     # Who waits too long, for a process that hangs, compiles.
     kept.unlink()
-    turn = jit.take_turn(kept.with_name(f"{kept.name}.turn"))
+    turn = jit.take_turn(kept.with_name(f"{kept.name}.turn"), lambda: False)
     monkeypatch.setattr(jit, "sleep", lambda _: None)
     assert drawn("x * 7")(1) == 7
     assert kept.exists()

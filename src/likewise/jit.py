@@ -7,6 +7,7 @@ import logging
 import os
 import pickle
 import sys
+from collections.abc import Callable
 from functools import cache, partial
 from hashlib import blake2b
 from importlib import import_module
@@ -41,7 +42,7 @@ def _made(kernel: Kernel, *, called_from_python: bool) -> Any:
 
 def is_kept(kernel: Kernel) -> bool:
     """Tell whether a kernel was compiled before, for any types of arguments."""
-    name = f"{kernel.name}.{sys.implementation.cache_tag}-{content_of(kernel)}-*"
+    name = f"{kernel.name}.{sys.implementation.cache_tag}-{content_of(kernel)}-*.kernel"
     room = kernel_folders.room()
     places = {*kernel_folders.places(), *([room] if room else [])}
     return any(next(place.glob(name), None) for place in places)
@@ -197,6 +198,14 @@ def _dispatcher() -> Any:
     class Dispatcher(registry.CPUDispatcher):  # type: ignore[misc]
         targetdescr = Target("likewise")
 
+        def compile(self, signature: Any) -> Any:
+            """Compile, or load what is kept; whether that works or not, others wait no longer."""
+            try:
+                return super().compile(signature)
+            finally:
+                if isinstance(self._cache, _Kept):
+                    self._cache.end_turn()
+
     def jit(function: Any = None, **options: Any) -> Any:
         """Compile one of numba's own functions; only compiled code calls it."""
         if function is None:
@@ -241,7 +250,8 @@ class _Kept:
     def __init__(self, kernel: Kernel) -> None:
         self._name = f"{kernel.name}.{sys.implementation.cache_tag}-"
         self._content = content_of(kernel)
-        self._turn: int | None = None
+        # The file that is locked while this process compiles.
+        self._turn: tuple[int, Path] | None = None
 
     @property
     def cache_path(self) -> str:
@@ -257,30 +267,25 @@ class _Kept:
         name = self._file_name(signature, target.codegen())
         found, room = _find(name), kernel_folders.room()
         if found is None and room is not None:
-            self._end_turn()
-            self._turn = take_turn(room / f"{name}{_TURN}")
+            path = room / f"{name}.turn"
+            turn = take_turn(path, lambda: _find(name) is not None)
+            self._turn = None if turn is None else (turn, path)
             found = _find(name)
-            if found is not None:
-                (room / f"{name}{_TURN}").unlink(missing_ok=True)
         if found is None:
             return None
-        self._end_turn()
         result: Any = import_module("numba.core.compiler").CompileResult
         return result._rebuild(target, *pickle.loads(found))
 
-    def _end_turn(self) -> None:
+    def end_turn(self) -> None:
+        """Let others compile, who then look first for what is kept."""
         if self._turn is not None:
-            os.close(self._turn)
+            file, path = self._turn
+            path.unlink(missing_ok=True)
+            os.close(file)
             self._turn = None
 
     def save_overload(self, signature: Any, compiled: Any) -> None:
         """Save what was compiled for a signature."""
-        try:
-            self._save(signature, compiled)
-        finally:
-            self._end_turn()
-
-    def _save(self, signature: Any, compiled: Any) -> None:
         room = kernel_folders.room()
         if room not in (*kernel_folders.places(), *kernel_folders.of_user()):
             _say_not_kept(
@@ -292,7 +297,6 @@ class _Kept:
         name = self._file_name(signature, compiled.codegen)
         try:
             _write(room / name, serialize.dumps(compiled._reduce()))
-            (room / f"{name}{_TURN}").unlink(missing_ok=True)
         except OSError as error:
             # A full disk costs time, not the answer.
             _say_not_kept(f"{room}: {os.strerror(error.errno or 0)}", None)
@@ -319,12 +323,12 @@ def _described(kind: Any) -> Any:
 
 
 _DIGEST = 16
-# The file that is locked by who compiles, and how long others wait: a kernel takes 15 s at most.
-_TURN, _POLLS, _SECONDS = ".turn", 1200, 0.05
+# How often who waits looks, and how long: a minute, where a kernel takes a quarter of that.
+_POLLS, _SECONDS = 1200, 0.05
 
 
-def take_turn(path: Path) -> int | None:
-    """Lock a file, after whoever has it; None where that cannot be, or takes too long."""
+def take_turn(path: Path, is_done: Callable[[], bool]) -> int | None:
+    """Lock a file, after whoever has it; None where it is done, cannot be, or takes too long."""
     try:
         file = os.open(path, os.O_RDWR | os.O_CREAT, 0o600)
     except OSError:
@@ -333,6 +337,8 @@ def take_turn(path: Path) -> int | None:
         try:
             fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:
+            if is_done():
+                break
             sleep(_SECONDS)
         except OSError:
             break

@@ -97,10 +97,13 @@ def test_the_measure_sees_what_is_read(large, monkeypatch):
     touched = Touched(large, monkeypatch)
     snapshot = open_snapshot(large)
     pack = snapshot.segments[0].packs[0]
-    before = touched.total()
-    pack.unchecked("records").sum()
-    size = pack.n_bytes("records")
-    assert size <= touched.total() - before <= size + 10_000
+    size, seen = pack.n_bytes("records"), []
+    # The processor's marks may miss a page: the most of three looks is what was read.
+    for _ in range(3):
+        before = touched.total()
+        pack.unchecked("records").sum()
+        seen.append(touched.total() - before)
+    assert size <= max(seen) <= size + 10_000
     before = touched.total()
     pack.unchecked("postings.docs")[1_000_000:1_000_001].sum()
     assert 4096 <= touched.total() - before < 6000

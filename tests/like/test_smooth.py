@@ -17,7 +17,7 @@ from likewise.like import smooth
 from likewise.like.smooth import AS_RANKED, DEPTH, LOWEST, Smoothing, SmoothWith, read_smoothing
 from likewise.models.klsa import KLSA, fit_space
 from likewise.models.stored_vectors import StoredVectors
-from likewise.records import Document, Filter, Query, Ranking
+from likewise.records import Document, Filter, Query, QueryDocument, Ranking
 from likewise.retrieve.models import BM25, TFIDF, InnerProduct, QueryLikelihood, read_model
 from likewise.retrieve.words import WordScorer
 from likewise.stages.stage import Cut, Result, Stage, Where
@@ -551,6 +551,18 @@ def test_what_is_left_out_cannot_be_among_the_answers(many, monkeypatch, how, k)
     monkeypatch.setattr(smooth, "_kth_largest", lambda *_: -np.inf)
     for one, other in zip(some, pipeline(TYPED), strict=True):
         equal_results(one, other)
+
+
+@pytest.mark.parametrize("words", [*TYPED, "wing flutter", "shock speed", "lift mach1 panel"])
+def test_a_document_in_hand_does_not_shorten_what_is_read(many, monkeypatch, words):
+    [found] = many.pipeline("bm25", k=3)(words)
+    unlike = tuple(QueryDocument(one) for one in many.snapshot.doc_ids(found.ranking.docs))
+    pipeline = many.pipeline("bm25", smooth="klsa(share=0.9,candidates=32)", k=30)
+    [some] = pipeline(Query("1", words, unlike=unlike))
+    monkeypatch.setattr(Smoothing, "enough", lambda *_: 0)
+    [every] = pipeline(Query("1", words, unlike=unlike))
+    assert not np.isin(found.ranking.docs, every.ranking.docs).any()
+    equal_results(some, every)
 
 
 def test_few_documents_are_scored_by_words(many, monkeypatch):

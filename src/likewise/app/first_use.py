@@ -85,17 +85,17 @@ def compiled_beside(*, quiet: bool) -> Iterator[None]:
     except OSError:
         yield
         return
+    from likewise.jit import is_kept
+
     try:
         yield
+        for line in reversed(listed):
+            kernel = line.kernel()
+            if kernel is not None and not is_kept(kernel):
+                _compile(line)
     except BaseException:
         helper.terminate()
         raise
-    from likewise.jit import is_kept
-
-    for line in reversed(listed):
-        kernel = line.kernel()
-        if kernel is not None and not is_kept(kernel):
-            _compile(line)
     # Else the next command would compile what is being compiled. The rest it may do on its own.
     assert helper.stdout is not None
     helper.stdout.readline()

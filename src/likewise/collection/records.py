@@ -22,7 +22,7 @@ _FEW = 4
 # Kernels read so many terms of a record at a time.
 PART = 256
 # No collection has a term so large: numbers of a damaged record stay there.
-_LAST_TERM = 1 << 40
+_LAST_TERM = (1 << 31) - 1
 
 
 class TermCounts(NamedTuple):

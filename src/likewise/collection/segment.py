@@ -173,6 +173,8 @@ class Segment:
     def cards(self) -> Cards:
         """What answers show of documents."""
         at_once = self.packs[0].meta.get(NOTED, AT_ONCE_BEFORE)
+        if not isinstance(at_once, int) or at_once < 1:
+            raise DamagedError(f"{self.name}: cards are {at_once!r} to a frame; {REMEDY}")
         return Cards(self["cards"], self["cards.offsets"], self.n_docs, self.name, at_once)
 
     @cached_property

@@ -40,27 +40,22 @@ def answer_typed(pipeline: Pipeline, text: str, *, explain: bool = False) -> Ans
         answers = pipeline.answers(query, explain=explain)
     if typed.match is not None:
         notes += mask_of(snapshot, _filter_of(pipeline), typed.match).notes
-    said = partial(_notes, tuple(notes), typed, text, snapshot)
-    if len(answers) or not (suggestion := said().suggestion):
+    if len(answers):
+        return answers.asked(text, partial(_notes, tuple(notes), typed, text, snapshot))
+    said = _notes(tuple(notes), typed, text, snapshot)
+    if not said.suggestion:
         return answers.asked(text, said)
-    other, _ = read_typed(Query("1", suggestion), snapshot)
+    other, _ = read_typed(Query("1", said.suggestion), snapshot)
     found = pipeline.answers(other, explain=explain)
     applied = bool(len(found))
-    return (found if applied else answers).asked(text, partial(said, applied=applied))
+    return (found if applied else answers).asked(text, said._replace(applied=applied))
 
 
-def _notes(
-    notes: tuple[str, ...],
-    typed: TypedQuery,
-    text: str,
-    snapshot: Snapshot,
-    *,
-    applied: bool = False,
-) -> QueryNotes:
+def _notes(notes: tuple[str, ...], typed: TypedQuery, text: str, snapshot: Snapshot) -> QueryNotes:
     """Look at the spelling of a query, which takes longer than a search where a word is rare."""
     spelling = check_spelling(typed, snapshot)
     suggestion = spelling.corrected(text, snapshot)
-    return QueryNotes(notes, spelling.unknown, suggestion if suggestion != text else "", applied)
+    return QueryNotes(notes, spelling.unknown, suggestion if suggestion != text else "")
 
 
 def _only_spelled(query: Query, snapshot: Snapshot) -> bool:

@@ -82,7 +82,7 @@ class Candidates:
             segment.n_docs if mask is None else int(np.count_nonzero(mask))
             for segment, mask in zip(segments, masks, strict=True)
         ]
-        n = math.ceil(n * self.effort)
+        n = max(math.ceil(n * self.effort), 1)
         if not sum(opened):
             return Listed(self, _NO_DOCS, None, n)
         if sum(opened) <= _BY_HEADS * n:
@@ -292,6 +292,8 @@ class Listed:
         chosen = self._left
         if self.by_words is not None and n < len(self.docs):
             scores = self._by_vectors(query) + self.by_words
+            # Of damaged vectors.
+            scores[np.isnan(scores)] = -np.inf
             chosen = chosen & (scores >= np.partition(scores, len(scores) - n)[len(scores) - n])
         self._left = self._left & ~chosen
         taken: Ints = self.docs[chosen]
@@ -316,7 +318,7 @@ class _Words:
     def __init__(self, fields: Mapping[str, _Weighed]) -> None:
         unit = sum(float(np.abs(weights).sum()) for _, weights in fields.values()) / _LARGEST_SUM
         self.fields = {
-            name: (terms, np.rint(weights / (unit or 1.0)).astype(np.int32))
+            name: (terms, (weights / (unit or 1.0)).astype(np.int32))
             for name, (terms, weights) in fields.items()
         }
         # What a sum is multiplied by: an impact of 255 is one of 1, and products are cut to 256ths.

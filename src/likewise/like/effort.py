@@ -38,6 +38,8 @@ def measure_effort(encoder: Encoder, typical: Typical, *, seed: int = 1) -> floa
         Likeness(encoder, weights_at(place, typical, dense=dense)) for place in LEVELS.values()
     ]
     sample = np.random.default_rng(seed).permutation(collection.live_docs())[:_SAMPLE]
+    if not len(sample):
+        return EFFORTS[0]
     asked = [encoder.encode(*of_doc(collection, doc)) for doc in sample.tolist()]
     truth = [
         accurate(likenesses, query, doc, feedback=how.feedback)

@@ -81,10 +81,11 @@ class Hybrid(LikenessStage):
 
     `model` "" is the model fitted last. `focus` is the dial from `subject` over `balanced` to
     `thing`, or a number from 0 to 1; "" is what was learnt for the collection, else balanced.
-    `candidates` are how many are scored by all parts, times what the collection takes (`effort`); 0
-    scores every document. The mean of the dense vectors of the `feedback` best answers is added to
-    the query's, and candidates are ranked once more: that draws answers together (on 14 tasks 2%
-    more documents of the same subject, as many that say the same thing).
+    `candidates` are how many are scored by all parts, times what the collection takes (`effort`),
+    and up to four tenths as many before feedback; 0 scores every document. The mean of the dense
+    vectors of the `feedback` best answers is added to the query's, and candidates are ranked once
+    more: that draws answers together (on 14 tasks 2% more documents of the same subject, as many
+    that say the same thing).
 
     `only` "dense", "specific", "words" or "titles" compares that part alone, without feedback;
     specific words and titles are then compared with those of every document.

@@ -115,7 +115,11 @@ class Smoothing(Stage):
         query, ranking, scorer, first = result
         own = docs_in_hand(query, context.snapshot)
         mask = context.mask(query).without(own, context.snapshot)
-        ranking = _open(ranking.cut(self.depth(context.k, log=False)), mask, context)
+        read = ranking.cut(self.depth(context.k, log=False))
+        ranking = _open(read, mask, context)
+        if ranking is not read and isinstance(scorer, WordScorer) and scorer.left is not None:
+            # Without the documents in hand too few may be left.
+            ranking = _open(scorer.find_left(), mask, context)
         if not len(ranking.docs):
             return Result(query)
         seeds = _open(first, mask, context) if self.adapt else EMPTY
