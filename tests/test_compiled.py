@@ -12,6 +12,7 @@ import subprocess
 import sys
 import tempfile
 import textwrap
+import threading
 from collections import namedtuple
 from concurrent.futures import ThreadPoolExecutor
 from importlib import import_module
@@ -433,6 +434,21 @@ def test_what_another_process_compiles_is_waited_for(tmp_path, monkeypatch, fres
     assert drawn("x * 7")(1) == 7
     assert kept.exists()
     os.close(turn)
+
+
+def test_threads_that_compile_the_same_end_one_turn(tmp_path, monkeypatch, fresh):
+    monkeypatch.setenv("NUMBA_CACHE_DIR", str(tmp_path))
+    ended = []
+    end_turn = jit._Kept.end_turn
+    monkeypatch.setattr(
+        jit._Kept, "end_turn", lambda kept: ended.append(kept._turn is not None) or end_turn(kept)
+    )
+    made, ready = drawn("x * 11"), threading.Barrier(8)
+    with ThreadPoolExecutor(8) as pool:
+        answers = list(pool.map(lambda i: (ready.wait(), made(i))[1], range(8)))
+    assert answers == [11 * i for i in range(8)]
+    assert sum(ended) == 1
+    assert not [*tmp_path.rglob("*.turn")]
 
 
 def test_nothing_is_looked_for_in_the_working_folder(monkeypatch, fresh):

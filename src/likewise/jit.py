@@ -78,6 +78,7 @@ def _dispatcher() -> Any:
     registry: Any = import_module("numba.core.registry")
     codegen: Any = import_module("numba.core.codegen")
     numba: Any = import_module("numba")
+    compiling: Any = import_module("numba.core.compiler_lock").global_compiler_lock
     name, features = target()
 
     class Library(codegen.JITCodeLibrary):  # type: ignore[misc]
@@ -200,11 +201,13 @@ def _dispatcher() -> Any:
 
         def compile(self, signature: Any) -> Any:
             """Compile, or load what is kept; whether that works or not, others wait no longer."""
-            try:
-                return super().compile(signature)
-            finally:
-                if isinstance(self._cache, _Kept):
-                    self._cache.end_turn()
+            # Threads of this process wait for each other here, so that a turn is one thread's.
+            with compiling:
+                try:
+                    return super().compile(signature)
+                finally:
+                    if isinstance(self._cache, _Kept):
+                        self._cache.end_turn()
 
     def jit(function: Any = None, **options: Any) -> Any:
         """Compile one of numba's own functions; only compiled code calls it."""
