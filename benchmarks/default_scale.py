@@ -122,7 +122,7 @@ def read_deep(folder, texts):
 
     collection = lw.open(folder)
     find_left, n_read = WordScorer.find_left, []
-    WordScorer.find_left = lambda scorer: n_read.append(1) or find_left(scorer)
+    WordScorer.find_left = lambda scorer, n=0: n_read.append(1) or find_left(scorer, n)
     first = [collection.search(text, k=K) for text in texts]
     Smoothing.enough = lambda *_: 0
     whole = [collection.search(text, k=K) for text in texts]

@@ -17,6 +17,7 @@ from likewise.like import smooth
 from likewise.like.smooth import AS_RANKED, DEPTH, LOWEST, Smoothing, SmoothWith, read_smoothing
 from likewise.models.klsa import KLSA, fit_space
 from likewise.models.stored_vectors import StoredVectors
+from likewise.neighbours.vectors import VectorSearch
 from likewise.records import Document, Filter, Query, QueryDocument, Ranking
 from likewise.retrieve.models import BM25, TFIDF, InnerProduct, QueryLikelihood, read_model
 from likewise.retrieve.words import WordScorer
@@ -577,17 +578,33 @@ def test_few_documents_are_scored_by_words(many, monkeypatch):
 
 
 @pytest.mark.parametrize(
-    ("how", "n_read"), [("klsa(share=0.05)", 0), ("klsa(share=0.95,candidates=5)", 1)]
+    ("how", "n_read"), [("klsa(share=0.05)", 0), ("klsa(share=0.95,candidates=5)", 2)]
 )
 def test_a_search_by_words_is_read_on_where_its_others_may_answer(many, monkeypatch, how, n_read):
     found = []
     find_left = WordScorer.find_left
     monkeypatch.setattr(
-        WordScorer, "find_left", lambda self: found.append(find_left(self)) or found[-1]
+        WordScorer, "find_left", lambda self, n=0: found.append(find_left(self, n)) or found[-1]
     )
     [result] = many.pipeline("bm25", smooth=how, k=10)(TYPED[1])
-    assert [len(one.docs) > 300 for one in found] == [True] * n_read
+    assert [len(one.docs) for one in found] == [384, DEPTH][:n_read]
     assert (len(result.scorer.ranking.docs) < 200) == (n_read == 0)
+
+
+def test_what_is_like_the_first_is_read_on_where_it_may_answer(many, monkeypatch):
+    asked = []
+    nearest = VectorSearch.nearest
+
+    def counted(self, point, n, masks=None):
+        asked.append(n)
+        return nearest(self, point, n, masks)
+
+    monkeypatch.setattr(VectorSearch, "nearest", counted)
+    # Of what is most like the first the 64th may well be among a hundred answers.
+    for k, wanted in ((10, [128]), (100, [400, DEPTH])):
+        asked.clear()
+        many.pipeline("bm25", smooth="klsa(share=0.9)", k=k)(TYPED[1])
+        assert asked == wanted
 
 
 def test_only_scores_above_nothing_are_read_in_part(many):

@@ -37,10 +37,10 @@ BY, SCALES = ("rank", "score"), ("max", "raw")
 # both parts however few are asked for: up to here the answers to few are the first of those to
 # many. A little above 1000, as stages that follow read more than they give.
 DEPTH = 1024
-# Of a search by words so many, or so many times as many as are asked for, are read first, and the
-# others where they may be among the answers. A finder is taken never to miss so many of the first
-# of what it finds: benchmarks/default_scale.py.
-_FIRST_READ, _TIMES, _NEVER_MISSED = 128, 4, 64
+# Of both so many, or so many times as many as are asked for, are read first, and where others may
+# be among the answers so many times as many by words, then all. A finder is taken never to miss so
+# many of the first of what it finds: benchmarks/default_scale.py.
+_FIRST_READ, _TIMES, _MORE, _NEVER_MISSED = 128, 4, 3, 64
 # Scores below zero count from the lowest of so many, whatever is asked for.
 FLOOR_DEPTH = 1000
 # A query of more terms says what it wants. Chosen by benchmarks/defaults.py.
@@ -222,11 +222,20 @@ class Spread:
         self.first = seeds.docs[:n]
         self.point = rows.weighted_sum(self.first, self.weights)
         self.top = float(scores.max()) - self.floor
-        self._nearest = EMPTY
-        if how.share:
-            n = max(how.candidates, k) if how.candidates else 0
-            self._nearest = rows.search.nearest(self.point, n, mask.segments)
+        self._mask = mask
+        self._wanted = max(how.candidates, k) if how.candidates else 0
+        read = self._wanted
+        if isinstance(before, WordScorer) and before.found is ranking:
+            read = min(read, max(_TIMES * k, _FIRST_READ))
+        self._near(read if how.share else -1)
         self._compare(ranking)
+
+    def _near(self, n: int) -> None:
+        """Find the n documents that are most like the first; 0: all, -1: none."""
+        self._unread = 0 <= n < self._wanted
+        self._nearest = EMPTY
+        if n >= 0:
+            self._nearest = self.rows.search.nearest(self.point, n, self._mask.segments)
 
     def _compare(self, ranking: Ranking) -> None:
         """Compare what was ranked with the first; what else is like them comes beside it."""
@@ -249,8 +258,7 @@ class Spread:
         if isinstance(before, WordScorer) and before.found is self.ranking:
             least = _kth_largest(ranked, k)
             last = max(float(self.ranking.scores[-1]), self.floor)
-            if before.left is not None and not self._mixed(last, self._most_unread) < least:
-                self._compare(before.find_left())
+            if self._read_on(before, certain=self._mixed(last, self._most_unread) < least):
                 return self.rank(k)
             may_win = self._mixed(last, like) >= least
             docs, like = docs[may_win], like[may_win]
@@ -262,6 +270,15 @@ class Spread:
         scores = np.concatenate([ranked, self._mixed(by_words, like)[known]])
         order = np.lexsort((docs, -scores))[:k]
         return Ranking(docs[order], scores[order])
+
+    def _read_on(self, before: WordScorer, *, certain: bool) -> bool:
+        """Read more of either part unless it is certain what the answers are; tell whether."""
+        if certain or (before.left is None and not self._unread):
+            return False
+        if before.left is None:
+            self._near(self._wanted)
+        self._compare(before.find_left(_MORE * len(self.ranking.docs)))
+        return True
 
     @property
     def _mixed_ranked(self) -> Doubles:

@@ -23,8 +23,9 @@ from numpy.typing import NDArray
 
 from likewise import notation
 from likewise.collection.arrays import Arrays, Output, require
-from likewise.compiled import Bytes, Floats, Int, Ints, kernel
+from likewise.compiled import Bytes, Floats, Ids, Int, Ints, kernel
 from likewise.neighbours.int8 import Coded, scan_rows
+from likewise.neighbours.largest import keep_largest, key_of, room_for, rows_of
 
 # Coordinates are kept for so many rows at a time: what is added up stays in the nearest cache.
 TILE = 1 << 13
@@ -34,12 +35,14 @@ _LARGEST, _NOTHING = 7, 8
 _LEVELS = (np.rint(np.arange(-128, 128) * (_LARGEST / 127)) + _NOTHING).astype(np.uint8)
 # Weights add up to no more than this, so that a sum of levels fits 16 bits.
 _WEIGHT = (1 << 15) // (_LARGEST + 1)
-# So many coordinates of a point are read, the largest, and so many times as many rows as are asked
-# for, and some more, are then read whole. Of half a million passages of text that found .994 of
-# the 200 nearest, of as many drawn documents .981, and of the ten nearest 1 and .995.
-_AXES = 64
+# So many coordinates of a point are read, the largest, and fewer where few rows are asked for; so
+# many times as many rows as are asked for, and some more, are then read whole. What that finds:
+# benchmarks/klsa_scale.py.
+_AXES, _FEW_AXES, _FEW = 64, 40, 128
 _TIMES, _SPARE = 4, 1200
-_STRIDE = 17
+# Rows are passed over in groups of so many, where the largest is not among the best so far.
+_GROUP = 16
+_TINY = float(np.finfo(np.float32).tiny)
 
 Sums = NDArray[np.int16]
 
@@ -104,13 +107,18 @@ class TilesFinder:
         wanted, n_rows = _TIMES * n + _SPARE, len(self.coded.scales)
         if wanted >= n_rows:
             return np.arange(n_rows)
-        axes, weights = weigh_axes(point)
-        scores = np.empty(n_rows, np.float32)
+        axes, weights = weigh_axes(point, _FEW_AXES if n <= _FEW else _AXES)
+        keys = room_for(wanted)
+        query = (axes, weights, self._unit)
         columns = self.tiles.reshape(-1)
-        scan_columns(columns, self.coded.scales, axes, weights, len(point), scores)
-        # A sample tells well enough how many are above a score.
-        rows = np.flatnonzero(scores >= _largest(scores[::_STRIDE], max(wanted // _STRIDE, 1)))
-        return rows if n <= len(rows) <= 2 * wanted else _best(scores, wanted)
+        size = scan_columns(columns, self.coded.scales, query, len(point), keys, wanted)
+        return rows_of(keys[:size])
+
+    @cached_property
+    def _unit(self) -> float:
+        """What scales are counted in, so that every score fits 31 bits."""
+        unit = float(np.max(self.coded.scales, initial=0.0)) / _WEIGHT
+        return max(unit, _TINY) if unit < math.inf else 1.0
 
 
 def pack(codes: NDArray[Any]) -> Bytes:
@@ -121,9 +129,9 @@ def pack(codes: NDArray[Any]) -> Bytes:
     return np.asarray(across[:, :_HALF] | across[:, _HALF:] << 4)
 
 
-def weigh_axes(point: Floats) -> tuple[Ints, Ints]:
-    """Choose the coordinates of a point that are read, and round them to whole weights."""
-    axes = np.sort(np.argsort(-np.abs(point), kind="stable")[:_AXES])
+def weigh_axes(point: Floats, n: int) -> tuple[Ints, Ints]:
+    """Choose the n coordinates of a point that are read, and round them to whole weights."""
+    axes = np.sort(np.argsort(-np.abs(point), kind="stable")[:n])
     chosen = point[axes].astype(np.float64)
     # Rounding adds half to each at most.
     factor = (_WEIGHT - len(axes) / 2) / max(float(np.abs(chosen).sum()), 1e-300)
@@ -146,17 +154,27 @@ def _best(scores: Floats, n: int) -> Ints:
 
 @kernel
 def scan_columns(
-    columns: Bytes, scales: Floats, axes: Ints, weights: Ints, width: Int, out: Floats
-) -> None:
-    """Multiply every row with a point, by some coordinates.
+    columns: Bytes,
+    scales: Floats,
+    query: tuple[Ints, Ints, Any],
+    width: Int,
+    keys: Ints,
+    n: Int,
+) -> Int:
+    """Gather the keys of the n rows with the largest products with a point, by some coordinates.
 
-    Equals `out = (weights @ (levels[axes] - 8)) * scales`, levels by coordinate and row. On the
-    way sums may leave 16 bits, and come back: these are the integers modulo 2^16.
+    `query` is axes, weights and a unit of scales. Scores are, rounded to nothing,
+    `(weights @ (levels[axes] - 8)) * scales / unit`, levels by coordinate and row. On the way sums
+    may leave 16 bits, and come back: these are the integers modulo 2^16.
     """
+    axes, weights, unit = query
     total = 0
     for j in range(len(axes)):
         total += weights[j]
-    sums = np.empty(TILE, np.int16)
+    sums, scores = np.empty(TILE, np.int16), np.empty(TILE, np.int32)
+    factor = np.float32(1.0 / unit)
+    size: Int = 0
+    least: Any = -(np.int64(1) << 62)
     for first in range(0, len(scales), TILE):
         sums[:] = np.int16(-_NOTHING * total)
         low, high = sums[:_HALF], sums[_HALF:]
@@ -173,7 +191,29 @@ def scan_columns(
             )
         for j in range(whole, len(axes)):
             add_column(columns[start + axes[j] * _HALF :][:_HALF], np.int16(weights[j]), low, high)
-        scale_sums(sums, scales[first : first + TILE], out[first : first + TILE])
+        mine = scores[: min(TILE, len(scales) - first)]
+        scale_sums(sums, scales[first : first + len(mine)], factor, mine)
+        for group in range(0, len(mine), _GROUP):
+            last = min(group + _GROUP, len(mine))
+            if largest_of(mine[group:last]) < least:
+                continue
+            for i in range(group, last):
+                if mine[i] >= least:
+                    keys[size] = key_of(mine[i], first + i)
+                    size += 1
+                    if size == len(keys):
+                        size = keep_largest(keys, size, n)
+                        least = keys[n - 1] >> 32
+    return keep_largest(keys, size, n)
+
+
+@kernel
+def largest_of(values: Ids) -> Any:
+    """Find the largest of values. Equals `values.max()`."""
+    largest = values[0]
+    for i in range(len(values)):
+        largest = max(largest, values[i])
+    return largest
 
 
 @kernel
@@ -203,7 +243,7 @@ def add_four(a: Bytes, b: Bytes, c: Bytes, d: Bytes, weights: Sums, low: Sums, h
 
 
 @kernel
-def scale_sums(sums: Sums, scales: Floats, out: Floats) -> None:
-    """Turn sums into scores. Equals `out = sums[: len(scales)] * scales`."""
+def scale_sums(sums: Sums, scales: Floats, factor: Any, out: Ids) -> None:
+    """Turn sums into scores. Equals `out = sums[: len(scales)] * scales * factor`."""
     for i in range(len(scales)):
-        out[i] = np.float32(sums[i]) * scales[i]
+        out[i] = np.int32(np.float32(sums[i]) * scales[i] * factor)

@@ -89,11 +89,14 @@ class WordScorer:
         """Whether no word counts against a document."""
         return min(self.terms.values(), default=0.0) >= 0
 
-    def find_left(self) -> Ranking:
-        """Search again, for all that was asked for."""
+    def find_left(self, n: int = 0) -> Ranking:
+        """Search again, for the n best, or for all that was asked for (0)."""
         if self.left is not None:
-            (k, allowed), self.left = self.left, None
-            [self.found] = self.retriever.rank([self.terms], k=k, allowed=allowed)
+            k, allowed = self.left
+            read = min(n or k, k)
+            [self.found] = self.retriever.rank([self.terms], k=read, allowed=allowed)
+            if len(self.found.docs) < read or read == k:
+                self.left = None
         return self.found
 
     @cached_property
