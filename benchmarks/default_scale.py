@@ -9,7 +9,8 @@ as it is and with explanations. Ends with 1 where an answer differs, in its id o
 score.
 
 With --deep each title is asked of this tree only, and once more with all that was ranked by words
-read at once: how often more than the first of it is needed, and whether that changes an answer.
+read at once and all vectors scanned: how often more than the first of it is needed, and whether
+that changes an answer.
 """
 
 from __future__ import annotations
@@ -118,6 +119,7 @@ def compare(sides, folder, texts):
 def read_deep(folder, texts):
     """Tell how often the first of a search by words is not enough, and what that leaves out."""
     from likewise.like.smooth import Smoothing
+    from likewise.neighbours.vectors import VectorSearch
     from likewise.retrieve.words import WordScorer
 
     collection = lw.open(folder)
@@ -125,6 +127,7 @@ def read_deep(folder, texts):
     WordScorer.find_left = lambda scorer, n=0: n_read.append(1) or find_left(scorer, n)
     first = [collection.search(text, k=K) for text in texts]
     Smoothing.enough = lambda *_: 0
+    VectorSearch._proposed = lambda *_: None
     whole = [collection.search(text, k=K) for text in texts]
     differ = sum(
         [(a.doc_id, a.score) for a in one] != [(a.doc_id, a.score) for a in other]

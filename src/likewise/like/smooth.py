@@ -37,9 +37,10 @@ BY, SCALES = ("rank", "score"), ("max", "raw")
 # both parts however few are asked for: up to here the answers to few are the first of those to
 # many. A little above 1000, as stages that follow read more than they give.
 DEPTH = 1024
-# Of both so many, or so many times as many as are asked for, are read first, and where others may
-# be among the answers so many times as many by words, then all. A finder is taken never to miss so
-# many of the first of what it finds: benchmarks/default_scale.py.
+# Of both so many, or so many times as many as are asked for, are read first, what is like the first
+# with a rough look; where others may be among the answers so many times as many by words, then all.
+# Others are taken to be no more like the first than the last of so many that were found: what a
+# rough look missed before it changed no answer in benchmarks/default_scale.py --deep.
 _FIRST_READ, _TIMES, _MORE, _NEVER_MISSED = 128, 4, 3, 64
 # Scores below zero count from the lowest of so many, whatever is asked for.
 FLOOR_DEPTH = 1000
@@ -231,11 +232,15 @@ class Spread:
         self._compare(ranking)
 
     def _near(self, n: int) -> None:
-        """Find the n documents that are most like the first; 0: all, -1: none."""
+        """Find the n documents that are most like the first, roughly where more are wanted.
+
+        0: all, -1: none.
+        """
         self._unread = 0 <= n < self._wanted
         self._nearest = EMPTY
         if n >= 0:
-            self._nearest = self.rows.search.nearest(self.point, n, self._mask.segments)
+            search = self.rows.rough_search if self._unread else self.rows.search
+            self._nearest = search.nearest(self.point, n, self._mask.segments)
 
     def _compare(self, ranking: Ranking) -> None:
         """Compare what was ranked with the first; what else is like them comes beside it."""

@@ -65,8 +65,16 @@ class StoredVectors:
     @cached_property
     def search(self) -> VectorSearch:
         """The search over dense vectors."""
+        return self._search(rough=False)
+
+    @cached_property
+    def rough_search(self) -> VectorSearch:
+        """The same with a rough look at what is nearest."""
+        return self._search(rough=True)
+
+    def _search(self, *, rough: bool) -> VectorSearch:
         dense = [segment.dense for segment in self.segments]
-        return VectorSearch(dense, self.collection.bases, self.finders)
+        return VectorSearch(dense, self.collection.bases, self.finders, rough=rough)
 
     @property
     def typical(self) -> Typical:

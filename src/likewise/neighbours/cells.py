@@ -137,9 +137,9 @@ class CellsFinder:
     def __len__(self) -> int:
         return len(self.lists.rows)
 
-    def propose(self, point: Floats, n: int) -> Ints:
+    def propose(self, point: Floats, n: int, *, rough: bool = False) -> Ints:
         """Propose n rows or more, if there are, with the largest products of heads."""
-        n = min(_TIMES * n + _SPARE, len(self))
+        n = min(_TIMES * n + (0 if rough else _SPARE), len(self))
         wanted = math.ceil(max(_SHARE * len(self), 2 * n))
         # Keys have room for products up to 128; only their order counts.
         unit = point / (np.linalg.norm(point.astype(np.float64)) or 1.0)

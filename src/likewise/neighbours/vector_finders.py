@@ -18,8 +18,11 @@ FEWEST_FOUND = 50_000
 class VectorFinder(Protocol):
     """An index of the vectors of one segment; safe to use from several threads."""
 
-    def propose(self, point: Floats, n: int) -> Ints:
-        """Propose n rows or more, if there are, that seem to have the largest inner products."""
+    def propose(self, point: Floats, n: int, *, rough: bool = False) -> Ints:
+        """Propose n rows or more, if there are, that seem to have the largest inner products.
+
+        A rough look reads less and misses more.
+        """
         ...
 
     def save(self, out: Output) -> None:
