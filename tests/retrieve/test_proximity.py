@@ -171,3 +171,28 @@ def test_two_stages_take_the_words_of_a_query_once(c, monkeypatch):
             (one.doc_id, one.score) for one in twice
         ]
     assert taken == ["old black holes", "deep black holes"]
+
+
+def test_only_the_titles_that_are_the_query_are_exact(tmp_path):
+    words = ("black", "hole", "star")
+    titles = [" ".join(chosen) for n in (1, 2, 3) for chosen in itertools.product(words, repeat=n)]
+    documents = [{"id": title, "title": title, "text": "light"} for title in titles]
+    c = lw.index(documents, to=tmp_path / "c.lw", model="none", smooth="none")
+    for query in (*titles, "black light", "black nothing"):
+        found = parts(c, "bm25 >> proximity(candidates=100)", query)
+        exact = {title for title, mine in found.items() if mine.get(EXACT_NAME)}
+        assert exact == {query} & {*titles}
+
+
+def test_what_was_found_of_a_document_is_not_looked_for_again(c, monkeypatch):
+    looked = []
+    find = proximity.Proximate._find_shares
+    monkeypatch.setattr(
+        proximity.Proximate,
+        "_find_shares",
+        lambda self, docs: looked.append(docs.tolist()) or find(self, docs),
+    )
+    found = c.search("dense", method="bm25 >> proximity >> rm3 >> bm25 >> proximity")
+    every = [doc for docs in looked for doc in docs]
+    assert len(looked) == 2
+    assert len(every) == len({*every}) == len(found)

@@ -41,13 +41,16 @@ SPELLING = 1.5
 WINDOW = 2
 # So many documents are looked at, whatever is asked for: the first of few and of many are the same.
 CANDIDATES = 30
-# Searches may have two such stages, and several threads: so many queries' words are kept.
-_KEPT = 8
+# Searches may have two such stages, and several threads: so many queries' words are kept, and what
+# places say of so many documents.
+_KEPT, _MOST_FOUND = 8, 1000
 # Words of a query that stand further apart are no pair.
 _FURTHEST = 3
 _BM25 = BM25()
 # A word of more of the documents says nothing by its spelling: most are stop words.
 _MOST_COMMON = 0.1
+# A title that is the query has the same score but for rounding.
+_ROUNDED = 1e-4
 TITLE_NAME, EXACT_NAME, SPELLING_NAME = "(title)", "(exact title)", "(exact spelling)"
 
 
@@ -99,7 +102,8 @@ class Proximity(Stage):
 class Asked(NamedTuple):
     """The words of a query: its terms in their order, by name and by number (-1: not known).
 
-    `places` are their positions, `spelled` the rarer of those words that analysis drops or folds.
+    `places` are their positions, `spelled` the rarer of those words that analysis drops or folds;
+    `seen` is what stages have worked out by them.
     """
 
     text: str
@@ -108,6 +112,40 @@ class Asked(NamedTuple):
     idf: Doubles
     places: Ints
     spelled: Mapping[str, float]
+    seen: dict[Proximity, Seen]
+
+
+class Seen(NamedTuple):
+    """What a stage knows by a query's words.
+
+    `found` has for documents from 0 to 1 what pairs, the title, the exact title and spelling are.
+    """
+
+    terms: Ints
+    pairs: Pairs
+    in_titles: InTitles | None
+    found: dict[int, Doubles]
+
+
+class Pairs(NamedTuple):
+    """Words of a query side by side: columns of both, their reach, and which words they are."""
+
+    first: Ints
+    second: Ints
+    reach: Ints
+    idf: Doubles
+    words: list[tuple[int, int]]
+
+
+class InTitles(NamedTuple):
+    """A query of titles: its terms as weighed, and what a title scores that has all and no more.
+
+    `whole` is None where that cannot be told.
+    """
+
+    terms: Ints
+    weights: Doubles
+    whole: float | None
 
 
 def words_asked(query: Query, snapshot: Snapshot) -> Asked | None:
@@ -131,7 +169,7 @@ def _words_of(snapshot: Snapshot, text: str) -> Asked | None:
     # Where every word is letters and became a term, none is to be looked for by its spelling.
     plain = text.isascii() and len(words) == len(placed) and all(map(str.isalnum, words))
     spelled = {} if plain else _spelled(text, snapshot)
-    return Asked(text, names, numbers, idf, places, spelled)
+    return Asked(text, names, numbers, idf, places, spelled, {})
 
 
 def _spelled(text: str, snapshot: Snapshot) -> dict[str, float]:
@@ -142,16 +180,6 @@ def _spelled(text: str, snapshot: Snapshot) -> dict[str, float]:
     numbers, doc_freqs, _ = retriever_of(snapshot, _BM25, EXACT).known([*counts])
     rare = (numbers >= 0) & (doc_freqs <= _MOST_COMMON * snapshot.n_docs)
     return {word: float(n) for (word, n), kept in zip(counts.items(), rare, strict=True) if kept}
-
-
-class Pairs(NamedTuple):
-    """Words of a query side by side: columns of both, their reach, and which words they are."""
-
-    first: Ints
-    second: Ints
-    reach: Ints
-    idf: Doubles
-    words: list[tuple[int, int]]
 
 
 class Gain(Protocol):
@@ -202,86 +230,84 @@ class Proximate:
         text = self.asked.text
         analyzer = self.snapshot.analyzer.of_text(text)
         typed = [text[one.start : one.stop] for one in tokens_of(text, analyzer) for _ in one.terms]
-        pairs = [("phrase", f'"{typed[i]} {typed[j]}"') for i, j in self._pairs.words]
+        pairs = [("phrase", f'"{typed[i]} {typed[j]}"') for i, j in self._seen.pairs.words]
         return [*pairs, ("title", TITLE_NAME), ("title", EXACT_NAME), ("spelling", SPELLING_NAME)]
 
     def parts(self, docs: Ints) -> Doubles:
         """Give the parts of documents: a column for each of the names."""
-        pairs = self._pairs
-        out = np.zeros((len(docs), len(pairs.words) + 3))
+        how, n_pairs = self.how, len(self._seen.pairs.words)
+        out = np.zeros((len(docs), n_pairs + 3))
         if not self.scale > 0:
             return out
         at = np.minimum(np.searchsorted(self.docs, docs), len(self.docs) - 1)
         places = np.flatnonzero(self.docs[at] == docs)
-        there = docs[places]
-        if self.how.near and pairs.words:
-            out[places, :-3] = self.how.near * self.scale * self._near(there)
-        if (self.how.title or self.how.exact) and self.snapshot.has_field(TITLE):
-            titles, exact = self._titles(there)
-            out[places, -3] = self.how.title * self.scale * titles
-            out[places, -2] = self.how.exact * self.scale * exact
-        if self.how.spelling and self.asked.spelled:
-            out[places, -1] = self.how.spelling * self.scale * self._spelling(there)
+        most = np.array([how.near] * n_pairs + [how.title, how.exact, how.spelling]) * self.scale
+        out[places] = most * self._shares(docs[places])
         return out
 
     @cached_property
-    def _terms(self) -> Ints:
-        return np.unique(self.asked.terms[self.asked.terms >= 0])
+    def _seen(self) -> Seen:
+        """What is known by the query's words, worked out by the first such stage."""
+        seen = self.asked.seen.get(self.how)
+        if seen is None:
+            terms = np.unique(self.asked.terms[self.asked.terms >= 0])
+            pairs = _pairs_of(self.asked, terms, self.how.window)
+            seen = Seen(terms, pairs, _in_titles(self.how, self.asked, terms, self.snapshot), {})
+            seen = self.asked.seen.setdefault(self.how, seen)
+        return seen
 
-    @cached_property
-    def _pairs(self) -> Pairs:
-        asked, found = self.asked, dict[tuple[int, int], tuple[int, float, tuple[int, int]]]()
-        # In several languages a word may be several terms, all at its place.
-        at_places = groupby(range(len(asked.terms)), asked.places.__getitem__)
-        words = [[*terms] for _, terms in at_places]
-        for i, j in (pair for sides in pairwise(words) for pair in product(*sides)):
-            gap = int(asked.places[j] - asked.places[i])
-            if asked.terms[i] >= 0 and asked.terms[j] >= 0 and gap <= _FURTHEST:
-                key = int(asked.terms[i]), int(asked.terms[j])
-                mean = float(asked.idf[i] + asked.idf[j]) / 2
-                found.setdefault(key, (gap + self.how.window - 1, mean, (i, j)))
-        first, second = (
-            np.searchsorted(self._terms, [key[side] for key in found]).astype(np.int64)
-            for side in (0, 1)
-        )
-        reach = np.array([value[0] for value in found.values()], np.int64)
-        idf = np.array([value[1] for value in found.values()], np.float64)
-        return Pairs(first, second, reach, idf, [value[2] for value in found.values()])
+    def _shares(self, docs: Ints) -> Doubles:
+        """Give from 0 to 1 what documents have of each part; what was found before is not again."""
+        found, asked = self._seen.found, docs.tolist()
+        mine = {doc: row for doc in asked if (row := found.get(doc)) is not None}
+        missing = [doc for doc in asked if doc not in mine]
+        if missing:
+            rows = self._find_shares(np.array(missing, np.int64))
+            mine |= zip(missing, rows, strict=True)
+            if len(found) + len(missing) > _MOST_FOUND:
+                found.clear()
+            found.update(mine)
+        return np.array([mine[doc] for doc in asked]).reshape(len(asked), -1)
+
+    def _find_shares(self, docs: Ints) -> Doubles:
+        pairs = self._seen.pairs
+        out = np.zeros((len(docs), len(pairs.words) + 3))
+        if self.how.near and pairs.words:
+            out[:, :-3] = self._near(docs)
+        if self._seen.in_titles is not None:
+            out[:, -3], out[:, -2] = self._titles(docs, self._seen.in_titles)
+        if self.how.spelling and self.asked.spelled:
+            out[:, -1] = self._spelling(docs)
+        return out
 
     def _near(self, docs: Ints) -> Doubles:
         """Give from 0 to 1 how often the pairs of the query stand in documents."""
-        pairs = self._pairs
-        places = self.snapshot.positions(docs, self._terms)
+        terms, pairs = self._seen.terms, self._seen.pairs
+        places = self.snapshot.positions(docs, terms)
         counts = count_pairs(
-            places.bounds, places.values, (pairs.first, pairs.second, pairs.reach), len(self._terms)
+            places.bounds, places.values, (pairs.first, pairs.second, pairs.reach), len(terms)
         )
         norms = retriever_of(self.snapshot, _BM25).norms(docs).astype(np.float64)[:, None]
         shares: Doubles = counts / (counts + norms) * (pairs.idf / pairs.idf.sum())
         return shares
 
-    def _titles(self, docs: Ints) -> tuple[Doubles, Doubles]:
+    def _titles(self, docs: Ints, asked: InTitles) -> tuple[Doubles, Doubles]:
         """Give from 0 to 1 how much of the query titles have, and 1 where they are the query."""
-        snapshot, asked = self.snapshot, self.asked
+        snapshot, names = self.snapshot, self.asked.names
         retriever = retriever_of(snapshot, _BM25, TITLE)
-        names = dict(zip(asked.terms.tolist(), asked.names, strict=True))
-        names.pop(-1, None)
-        terms, exact = self._terms, np.zeros(len(docs))
-        numbers, doc_freqs, _ = retriever.known([names[term] for term in terms.tolist()])
-        if not (numbers >= 0).any():
-            return exact, exact
-        known = asked.terms[asked.terms >= 0]
-        counts = np.bincount(np.searchsorted(terms, known), minlength=len(terms))
-        weights = counts * bm25_idf(snapshot.n_docs, doc_freqs)
-        query = weights.astype(np.float32), np.ones(len(terms), np.float32)
-        scores = score_records(retriever, (terms, *query, np.float32(0)), docs)
+        query = asked.weights.astype(np.float32), np.ones(len(asked.terms), np.float32)
+        scores = score_records(retriever, (asked.terms, *query, np.float32(0)), docs)
         lengths = snapshot.lengths(docs, TITLE)
-        # Where words are several terms, one for each language, a title has those of its own.
-        several = len(np.unique(asked.places)) < len(asked.places)
-        fits = lengths <= len(asked.terms) if several else lengths == len(asked.terms)
-        whole = np.flatnonzero(fits & (scores > 0))
+        if asked.whole is None:
+            fits = (lengths <= len(names)) & (scores > 0)
+        else:
+            fits = np.abs(scores - asked.whole) <= _ROUNDED * asked.whole
+            fits &= lengths == len(names)
+        exact = np.zeros(len(docs))
+        whole = np.flatnonzero(fits)
         for place, card in zip(whole.tolist(), snapshot.cards(docs[whole]), strict=True):
-            exact[place] = snapshot.analyzer.terms(card.title) == [*asked.names]
-        return scores / weights.sum(), exact
+            exact[place] = snapshot.analyzer.terms(card.title) == [*names]
+        return scores / asked.weights.sum(), exact
 
     def _spelling(self, docs: Ints) -> Doubles:
         """Give from 0 to 1 how much of the query documents have as it is spelled."""
@@ -290,6 +316,46 @@ class Proximate:
         scores = score_records(retriever, (numbers, weights, factors, shares[0]), docs)
         most = float(weights.sum()) + float(self.asked.idf[self.asked.terms >= 0].sum())
         return np.maximum(scores, 0) / most
+
+
+def _pairs_of(asked: Asked, terms: Ints, window: int) -> Pairs:
+    """Give the pairs of words of a query whose known terms, ascending, are these."""
+    found = dict[tuple[int, int], tuple[int, float, tuple[int, int]]]()
+    # In several languages a word may be several terms, all at its place.
+    at_places = groupby(range(len(asked.terms)), asked.places.__getitem__)
+    words = [[*terms] for _, terms in at_places]
+    for i, j in (pair for sides in pairwise(words) for pair in product(*sides)):
+        gap = int(asked.places[j] - asked.places[i])
+        if asked.terms[i] >= 0 and asked.terms[j] >= 0 and gap <= _FURTHEST:
+            key = int(asked.terms[i]), int(asked.terms[j])
+            mean = float(asked.idf[i] + asked.idf[j]) / 2
+            found.setdefault(key, (gap + window - 1, mean, (i, j)))
+    first, second = (
+        np.searchsorted(terms, [key[side] for key in found]).astype(np.int64) for side in (0, 1)
+    )
+    reach = np.array([value[0] for value in found.values()], np.int64)
+    idf = np.array([value[1] for value in found.values()], np.float64)
+    return Pairs(first, second, reach, idf, [value[2] for value in found.values()])
+
+
+def _in_titles(how: Proximity, asked: Asked, terms: Ints, snapshot: Snapshot) -> InTitles | None:
+    """Give the query that is asked of titles; None where no title can answer it."""
+    if not (how.title or how.exact) or not snapshot.has_field(TITLE):
+        return None
+    retriever = retriever_of(snapshot, _BM25, TITLE)
+    names = dict(zip(asked.terms.tolist(), asked.names, strict=True))
+    numbers, doc_freqs, _ = retriever.known([names[term] for term in terms.tolist()])
+    if not (numbers >= 0).any():
+        return None
+    known = asked.terms[asked.terms >= 0]
+    counts = np.bincount(np.searchsorted(terms, known), minlength=len(terms))
+    weights = counts * bm25_idf(snapshot.n_docs, doc_freqs)
+    # Where words are several terms, one for each language, a title has those of its own.
+    if len(np.unique(asked.places)) < len(asked.places):
+        return InTitles(terms, weights, None)
+    length = np.array([len(asked.terms)], np.uint32)
+    norm = float(_BM25.norms_of(length, retriever.statistics)[0])
+    return InTitles(terms, weights, float((weights * (counts / (counts + norm))).sum()))
 
 
 class WithGain:
