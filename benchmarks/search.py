@@ -59,6 +59,7 @@ TUNED = {
     "_LOOK_COST": (7500, 30000),
     "_FIND_COST": (50, 200),
     "_RECORD_COST": (500, 2000),
+    "_SHORT": (10, 40),
     "_SCORE_COST": (2, 6),
     "_FALLEN": (0.25, 0.85),
     "_SPARSE": (512, 8192),
