@@ -196,3 +196,12 @@ def test_what_was_found_of_a_document_is_not_looked_for_again(c, monkeypatch):
     every = [doc for docs in looked for doc in docs]
     assert len(looked) == 2
     assert len(every) == len({*every}) == len(found)
+
+
+def test_documents_that_were_not_among_the_first_gain_nothing(c):
+    [result] = c.pipeline("bm25 >> proximity(candidates=1)")("black holes")
+    first, other = result.ranking.docs[:1], result.ranking.docs[1:]
+    gain = result.scorer.gain
+    assert gain.of(first) > 0
+    assert gain.of(other).tolist() == [0.0] * len(other)
+    assert len(gain.parts(other)) == len(other) > 0

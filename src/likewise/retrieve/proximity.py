@@ -242,7 +242,8 @@ class Proximate:
         at = np.minimum(np.searchsorted(self.docs, docs), len(self.docs) - 1)
         places = np.flatnonzero(self.docs[at] == docs)
         most = np.array([how.near] * n_pairs + [how.title, how.exact, how.spelling]) * self.scale
-        out[places] = most * self._shares(docs[places])
+        if len(places):
+            out[places] = most * self._shares(docs[places])
         return out
 
     @cached_property
@@ -267,7 +268,7 @@ class Proximate:
             if len(found) + len(missing) > _MOST_FOUND:
                 found.clear()
             found.update(mine)
-        return np.array([mine[doc] for doc in asked]).reshape(len(asked), -1)
+        return np.array([mine[doc] for doc in asked])
 
     def _find_shares(self, docs: Ints) -> Doubles:
         pairs = self._seen.pairs
