@@ -14,9 +14,9 @@ from likewise.neighbours.largest import kth_largest
 from likewise.retrieve.bm25 import scale_of
 from likewise.retrieve.bm25_scores import (
     count_of,
+    find_postings,
     norm_of,
-    posting_of,
-    postings_score,
+    postings_scores,
     record_score,
 )
 from likewise.retrieve.documents import score_records
@@ -274,7 +274,9 @@ def test_a_score_by_the_record_is_that_of_its_counts(make):
     assert found == score_records(retriever, (numbers, weights, factors, 0.0), docs).tolist()
     assert any(found)
     rows = term_rows(numbers, words.postings.terms)
-    assert found == [postings_score(words, scale, quantised, rows, doc) for doc in docs]
+    scores = np.empty(len(docs), np.float32)
+    postings_scores(words, scale, quantised, rows, docs, scores)
+    assert found == scores.tolist()
 
 
 @settings(max_examples=30, deadline=None)
@@ -290,11 +292,12 @@ def test_counts_are_told_by_impacts(made_for_a_while, seed, pieces):
             norms = bm25_norms(words.lengths, average, k1, b)
             right = postings.counts.astype(np.int64)
             right[postings.large_at] = postings.large_counts
-            told = [count_of(postings, p, norms[doc]) for p, doc in enumerate(postings.docs)]
+            held = [*zip(range(len(right)), postings.impacts, norms[postings.docs], strict=True)]
+            told = [count_of(postings, *one) for one in held]
             assert told == right.tolist()
             # Nearly none has to be looked up.
             blank = postings._replace(counts=np.zeros_like(postings.counts))
-            told = [count_of(blank, p, norms[doc]) for p, doc in enumerate(postings.docs)]
+            told = [count_of(blank, *one) for one in held]
             assert np.mean(np.array(told)[right < 4] == right[right < 4]) > 0.8
 
 
@@ -302,14 +305,19 @@ def test_postings_are_found_in_any_block(make, many_texts):
     [segment] = make(many_texts).segments
     postings = segment.words().postings
     generator = np.random.default_rng(6)
-    for row in generator.integers(0, len(postings.terms), 40):
-        first, last = int(postings.heads[row, 0]), int(postings.heads[row + 1, 0])
-        places = np.full(3 * BLOCK, -1)
+    rows = generator.integers(-1, len(postings.terms), 40)
+    expected = np.full((len(rows), len(many_texts)), -1)
+    asked = [*generator.integers(0, len(many_texts), 50)]
+    for places, row in zip(expected, rows, strict=True):
+        first, last = postings.heads[row : row + 2, 0].tolist() if row >= 0 else (0, 0)
         for entry in range(first, last):
             start, stop = (int(one >> np.uint64(32)) for one in postings.entries[entry : entry + 2])
             base = (int(postings.entries[entry]) >> 8 & 0xFFFFFF) * BLOCK
             places[base + postings.docs[start:stop].astype(np.int64)] = np.arange(start, stop)
-        docs = np.concatenate(
-            [generator.integers(0, len(many_texts), 50), np.flatnonzero(places >= 0)[:: 1 + row]]
-        )
-        assert [posting_of(postings, row, doc) for doc in docs] == places[docs].tolist()
+        asked += np.flatnonzero(places >= 0)[:: 1 + abs(row)].tolist()
+    docs = np.array(asked)
+    found = np.empty((len(docs), len(rows)), np.int64)
+    impacts = np.empty(found.shape, np.uint8)
+    find_postings(postings, rows, docs, found, impacts)
+    np.testing.assert_array_equal(found, expected[:, docs].T)
+    np.testing.assert_array_equal(impacts[found >= 0], postings.impacts[found[found >= 0]])

@@ -24,6 +24,8 @@ from likewise.retrieve.sums import MOST, QuantisedQuery, Scale, SegmentWords
 
 # A count that is larger is looked up, as its impact is that of others as well.
 _MOST_TOLD = 32
+# So many documents are scored by postings at once.
+_TOGETHER = 16
 
 
 @kernel
@@ -40,13 +42,12 @@ def norm_of(length: Int, scale: Scale) -> Any:
 
 
 @kernel
-def count_of(postings: Postings, p: Int, norm: Any) -> Any:
-    """Give the count of a posting of a document with this norm, as impacts are stored by.
+def count_of(postings: Postings, p: Int, stored: Any, norm: Any) -> Any:
+    """Give the count of a posting by its impact, and the norm that impacts are stored by.
 
     Nearly every impact is that of one count alone, so that counts, which nothing else of a search
     reads, stay on the disk. Equals `counts[p]`, or the large count that stands for it.
     """
-    stored = postings.impacts[p]
     count: Int = 1
     while count < _MOST_TOLD and stored_impact(count, norm) < stored:
         count += 1
@@ -58,59 +59,91 @@ def count_of(postings: Postings, p: Int, norm: Any) -> Any:
 
 
 @kernel
-def posting_of(postings: Postings, row: Int, doc: Int) -> Int:
-    """Find the posting of a document in a row; -1 where it has none."""
+def entry_of(postings: Postings, row: Int, block: Int) -> Int:
+    """Find the entry of a block in a row; -1 where it has none."""
     low, high = np.int64(postings.heads[row, 0]), np.int64(postings.heads[row + 1, 0])
-    block, within = doc >> BLOCK_BITS, doc & (BLOCK - 1)
+    # A frequent term has an entry for every block from its first on.
+    entry = min(low + max(block - block_of(postings.entries, low), 0), high - 1)
+    if block_of(postings.entries, entry) == block:
+        return entry
     while high - low > 1:
         middle = (low + high) >> 1
         if block_of(postings.entries, middle) <= block:
             low = middle
         else:
             high = middle
-    if block_of(postings.entries, low) != block:
-        return -1
-    at, stop = start_of(postings.entries, low), start_of(postings.entries, low + 1)
-    docs = postings.docs[at:stop]
-    # Documents stand about evenly, so that what is looked for is near where that would have it.
-    size: Int = len(docs)
-    first: Int = size * within >> BLOCK_BITS
-    step: Int = 16
-    last: Int = min(first + step, size)
-    while first > 0 and np.int64(docs[first]) > within:
-        last = first
-        first = max(first - step, 0)
-        step *= 2
-    while last < size and np.int64(docs[last]) <= within:
-        first = last
-        last = min(last + step, size)
-        step *= 2
-    n: Int = last - first
-    # Without a branch: which half it is cannot be predicted.
-    while n > 1:
-        half = n >> 1
-        first += half * np.int64(np.int64(docs[first + half - 1]) < within)
-        n -= half
-    return at + first if n == 1 and np.int64(docs[first]) == within else -1
+    return low if block_of(postings.entries, low) == block else -1
 
 
 @kernel
-def postings_score(
-    words: SegmentWords, scale: Scale, query: QuantisedQuery, rows: Ints, doc: Int
-) -> Any:
-    """Score a document by its postings in the rows of the terms. Equals `record_score` of it."""
-    length = np.int64(words.lengths[doc])
-    norm = norm_of(length, scale)
-    stored = norm_by(length, scale.stored_average, scale.stored_k1, scale.stored_b)
-    total = np.float32(0)
-    for i in range(len(rows)):
-        if rows[i] < 0:
-            continue
-        p = posting_of(words.postings, rows[i], doc)
-        if p >= 0:
-            count = count_of(words.postings, p, stored)
-            total += query.weights[i] * (count / (count + norm))
-    return total
+def find_postings(postings: Postings, rows: Ints, docs: Ints, places: Any, impacts: Any) -> None:
+    """Find the postings of documents in rows (-1: none), and their impacts: by document and row.
+
+    Documents stand about evenly, so that what is looked for is near where that would have it. All
+    these places are read before the first posting is found, so that memory is waited for once.
+    """
+    n, m = places.shape
+    spans = np.zeros((n, m, 2), np.int64)
+    there = np.empty((n, m), np.uint16)
+    for j in range(n):
+        within = docs[j] & (BLOCK - 1)
+        for i in range(m):
+            entry: Int = -1
+            if rows[i] >= 0:
+                entry = entry_of(postings, rows[i], docs[j] >> BLOCK_BITS)
+            if entry >= 0:
+                start = start_of(postings.entries, entry)
+                stop = start_of(postings.entries, entry + 1)
+                spans[j, i, 0], spans[j, i, 1] = start, stop
+                places[j, i] = start + ((stop - start) * within >> BLOCK_BITS)
+                there[j, i] = postings.docs[places[j, i]]
+    for j in range(n):
+        within = docs[j] & (BLOCK - 1)
+        for i in range(m):
+            start, stop = spans[j, i]
+            if start == stop:
+                places[j, i] = -1
+                continue
+            step: Int = 16
+            first: Int = places[j, i]
+            last: Int = min(first + step, stop)
+            if np.int64(there[j, i]) > within:
+                while first > start and np.int64(postings.docs[first]) > within:
+                    last = first
+                    first = max(first - step, start)
+                    step *= 2
+            while last < stop and np.int64(postings.docs[last]) <= within:
+                first = last
+                last = min(last + step, stop)
+                step *= 2
+            size: Int = last - first
+            # Without a branch: which half it is cannot be predicted.
+            while size > 1:
+                half = size >> 1
+                first += half * np.int64(np.int64(postings.docs[first + half - 1]) < within)
+                size -= half
+            places[j, i] = first if np.int64(postings.docs[first]) == within else -1
+            impacts[j, i] = postings.impacts[first]
+
+
+@kernel
+def postings_scores(
+    words: SegmentWords, scale: Scale, query: QuantisedQuery, rows: Ints, docs: Ints, out: Floats
+) -> None:
+    """Score documents by their postings in the rows of the terms. Equals `record_score` of each."""
+    places = np.empty((len(docs), len(rows)), np.int64)
+    impacts = np.empty((len(docs), len(rows)), np.uint8)
+    find_postings(words.postings, rows, docs, places, impacts)
+    for j in range(len(docs)):
+        length = np.int64(words.lengths[docs[j]])
+        norm = norm_of(length, scale)
+        stored = norm_by(length, scale.stored_average, scale.stored_k1, scale.stored_b)
+        total = np.float32(0)
+        for i in range(len(rows)):
+            if places[j, i] >= 0:
+                count = count_of(words.postings, places[j, i], impacts[j, i], stored)
+                total += query.weights[i] * (count / (count + norm))
+        out[j] = total
 
 
 @kernel
@@ -205,15 +238,20 @@ def score_aside(search: Search, rows: Ints, aside: Any, by_records: bool) -> Non
     query, best = search.query, search.best
     numbers = np.argsort(query.numbers.astype(np.float64), kind="mergesort")
     parts = np.empty(len(query.weights), np.float32)
-    score = np.empty(1, np.float32)
-    bits = score.view(np.int32)
-    for j in np.argsort(-aside[:, 0].astype(np.float64), kind="mergesort"):
-        bound, doc = aside[j]
-        if best.sizes[0] == len(best.keys) and bound < low_of(score_of(best.keys[0]), query):
-            break
-        if by_records:
-            score[0] = record_score(search.words, search.scale, query, numbers, doc, parts)
-        else:
-            score[0] = postings_score(search.words, search.scale, query, rows, doc)
-        key = key_of(bits[0], search.documents.base + doc)
-        best.sizes[0] = push(best.keys, best.sizes[0], key)
+    scores = np.empty(_TOGETHER, np.float32)
+    bits = scores.view(np.int32)
+    order = np.argsort(-aside[:, 0].astype(np.float64), kind="mergesort")
+    docs = aside[order, 1]
+    for first in range(0, len(docs), _TOGETHER):
+        mine = docs[first : first + _TOGETHER]
+        for j in range(len(mine)):
+            if best.sizes[0] == len(best.keys) and aside[order[first + j], 0] < low_of(
+                score_of(best.keys[0]), query
+            ):
+                return
+            if by_records:
+                scores[j] = record_score(search.words, search.scale, query, numbers, mine[j], parts)
+            elif j == 0:
+                postings_scores(search.words, search.scale, query, rows, mine, scores)
+            key = key_of(bits[j], search.documents.base + mine[j])
+            best.sizes[0] = push(best.keys, best.sizes[0], key)
