@@ -320,6 +320,29 @@ def test_all_is_searched_for_at_once_and_nothing_twice(shelf):
     assert (found.features()[:, 1] != 0).any()
 
 
+def test_what_the_first_search_tells_is_not_searched_for(shelf, monkeypatch):
+    plain = "bm25 >> proximity >> robust(adapt=10,docs=3) >> bm25"
+    asked = "w02 w05 w09 w11"
+    before = shelf.collection.search(asked, method=plain)
+    monkeypatch.setattr("likewise.expand.perturb._MANY_DOCS", 0)
+    ranked, rank = [], Retriever.rank
+    monkeypatch.setattr(
+        Retriever,
+        "rank",
+        lambda self, queries, **how: ranked.append(len(queries)) or rank(self, queries, **how),
+    )
+    after = shelf.collection.search(asked, method=plain)
+    assert [(one.doc_id, one.score) for one in after] == [(one.doc_id, one.score) for one in before]
+    # The query, what is not told of its four parts, and the expanded query.
+    assert ranked[0] == ranked[-1] == 1
+    assert sum(ranked) < 6
+    # Where the first search was another's, or barred documents, all parts are searched for.
+    for method, filter in ((plain.replace("bm25", "ql", 1), ""), (plain, "even=True")):
+        ranked.clear()
+        shelf.collection.search(asked, method=method, filter=filter)
+        assert sum(ranked) == 6
+
+
 def test_a_filter_holds_for_all(shelf):
     allowed = mask_of(shelf.snapshot, Filter.read("even=True")).segments
     terms = {"w02": 1.0, "w07": 1.0}

@@ -14,11 +14,12 @@ from likewise import notation, registry
 from likewise.compiled import Bools, Doubles, Ints
 from likewise.errors import UsageError, WrongType
 from likewise.expand.pool import Pool
-from likewise.records import Expansion, Filter, Match, Query, Ranking
+from likewise.records import EMPTY, Expansion, Filter, Match, Query, Ranking
 from likewise.retrieve.models import BM25, Model
+from likewise.retrieve.proximity import WithGain
 from likewise.retrieve.search import Retriever
-from likewise.retrieve.words import retriever_of, terms_of
-from likewise.stages.stage import Context, Result, Stage
+from likewise.retrieve.words import WordScorer, retriever_of, terms_of
+from likewise.stages.stage import Context, Result, Scorer, Stage
 
 EXPANDERS = registry.Table(registry.EXPANDERS, groups=("likewise.expand",))
 NO_SHARE = "the share of feedback is 0"
@@ -30,10 +31,14 @@ _NORMS: dict[str, Callable[[Doubles], float]] = {
 
 
 class Feedback(NamedTuple):
-    """A query's own terms, and the ranking whose first documents are its feedback documents."""
+    """A query's own terms, and the ranking whose first documents are its feedback documents.
+
+    `words` is what a search for the terms alone found, where that is at hand and nothing barred.
+    """
 
     terms: Mapping[str, float]
     ranking: Ranking
+    words: Ranking = EMPTY
 
 
 class WordSearch(NamedTuple):
@@ -96,7 +101,8 @@ class Expander(Stage):
             search = WordSearch(retriever, mask.segments if mask.bars else None, context.threads)
             mine = [batch[i] for i in places]
             for i, query in zip(places, expand_queries(self, mine, search), strict=True):
-                found[i] = batch[i]._replace(query=query, first=batch[i].ranking)
+                first = batch[i].ranking.cut(max(context.k, self.feedback_docs))
+                found[i] = batch[i]._replace(query=query, first=first)
         return found
 
     def depth(self, k: int, *, log: bool) -> int:
@@ -136,10 +142,10 @@ def expand_queries(how: Expander, batch: Sequence[Result], search: WordSearch) -
 
     Terms of negative weight (what a document had better not say) stay as they were.
     """
-    feedback = [
-        Feedback(dict(terms_of(result.query, search.retriever.collection)), result.ranking)
-        for result in batch
-    ]
+    feedback = []
+    for result in batch:
+        terms = dict(terms_of(result.query, search.retriever.collection))
+        feedback.append(Feedback(terms, result.ranking, _found_by(terms, result.scorer, search)))
     found = how.expand(feedback, search)
     if len(found) != len(feedback) or not all(isinstance(one, ExpansionResult) for one in found):
         raise UsageError(f"{how} must give one ExpansionResult for each of {len(feedback)} queries")
@@ -154,6 +160,16 @@ def expand_queries(how: Expander, batch: Sequence[Result], search: WordSearch) -
         )
         for result, given, expanded in zip(batch, feedback, found, strict=True)
     ]
+
+
+def _found_by(terms: Mapping[str, float], scorer: Scorer | None, search: WordSearch) -> Ranking:
+    """Give what a search for terms found, if it stands behind a scorer and nothing was barred."""
+    while isinstance(scorer, WithGain):
+        scorer = scorer.before
+    if search.allowed is not None or not isinstance(scorer, WordScorer):
+        return EMPTY
+    same = scorer.retriever is search.retriever and scorer.terms == terms
+    return scorer.found if same else EMPTY
 
 
 def mix(

@@ -23,7 +23,8 @@ from likewise.expand.perturb_kernels import gather, relevance_models, squared_di
 from likewise.expand.pool import Pool, read_pool
 from likewise.records import EMPTY, Ranking
 from likewise.retrieve.lookup import LARGEST_WEIGHT, LEAST_WEIGHT
-from likewise.retrieve.models import bm25_idf
+from likewise.retrieve.models import BM25, bm25_idf
+from likewise.retrieve.parts import rank_parts
 from likewise.retrieve.search import Retriever
 
 Strategy: TypeAlias = Callable[[int], ArrayLike]
@@ -33,6 +34,9 @@ NO_WORD = "none of its words is in the collection"
 _ADDED = 4
 # A word is compared with so many of the strongest.
 _COMPARED = 50
+# In collections of so many documents the best for so many parts of a query are sought among its
+# own first documents: elsewhere searching for each takes no longer.
+_MANY_DOCS, _MANY_PARTS = 1 << 16, 2
 
 
 def loo(n: int) -> Doubles:
@@ -165,6 +169,8 @@ def perturb(
     for job in jobs:
         if job.terms and not (joins and job.n_words == 1):
             job.weights = _check_weights(give_weights, len(job.terms))
+    for job in jobs:
+        rankings.take_parts(job)
     rankings.search(query for job in jobs for query in job.queries())
     return [_model(job, rankings, search, docs, smoothing) for job in jobs]
 
@@ -204,6 +210,13 @@ class _Job:
         again = [query for query in self.perturbed if query != self.whole]
         return [self.whole, *again] if self.ranking is None else again
 
+    def parts(self) -> list[Mapping[str, float]]:
+        """Give the perturbed queries that have some of the query's terms, as these weigh in it."""
+        if min(self.whole.values(), default=0) <= 0:
+            return []
+        items = self.whole.items()
+        return [query for query in self.perturbed if query and query.items() < items]
+
 
 class _Rankings:
     """Rankings by query: each is searched for once, those asked for together in one call."""
@@ -224,6 +237,17 @@ class _Rankings:
         if new:
             rankings = self._search.rank(list(new.values()), self._k)
             self._found.update(zip(new, rankings, strict=True))
+
+    def take_parts(self, job: _Job) -> None:
+        """Take what the first documents of a query, by its words, tell of its parts."""
+        retriever, first = self._search.retriever, job.feedback.words
+        parts = job.parts() if len(first.docs) >= self._k else []
+        many = retriever.collection.n_docs >= _MANY_DOCS and len(parts) >= _MANY_PARTS
+        if many and isinstance(retriever.model, BM25):
+            found = rank_parts(retriever, job.whole, parts, first, k=self._k)
+            for query, ranking in zip(parts, found, strict=True):
+                if ranking is not None:
+                    self._found[frozenset(query.items())] = ranking
 
     def __getitem__(self, query: Mapping[str, float]) -> Ranking:
         return self._found.get(frozenset(query.items()), EMPTY)

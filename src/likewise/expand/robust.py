@@ -32,6 +32,8 @@ _MOST_ASPECTS = 8
 # So many documents of the first ranking tell how flat its scores are.
 FIRST = 20
 FLAT = "the scores of the first documents are all the same: nothing tells which to learn from"
+# So many times as many documents are ranked as are read, where that saves searches.
+_DEEPER = 3
 # A term of less than this part of the weightiest only costs time.
 _LEAST = 0.01
 
@@ -94,6 +96,12 @@ class Robust(Expander):
         """How many documents of the first ranking it needs."""
         reads = 0 if SIMILARITIES[self.similarity].searches else self._deepest
         return max(reads, FIRST) if self.adapt else reads
+
+    def depth(self, k: int, *, log: bool) -> int:
+        """Deeper where perturbed queries are searched for: their best are mostly among these."""
+        found = super().depth(k, log=log)
+        more = self.adapt and SIMILARITIES[self.similarity].searches
+        return max(found, _DEEPER * self.docs) if more else found
 
     @property
     def by_graph(self) -> bool:
