@@ -8,18 +8,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from likewise.collection.arrays import Memory
-from likewise.collection.cards import (
-    AT_ONCE,
-    AT_ONCE_BEFORE,
-    LEAD,
-    NOTED,
-    Card,
-    Cards,
-    CardsWriter,
-)
+from likewise.collection.cards import LEAD, Card, Cards, CardsWriter
 from likewise.collection.creating import build
-from likewise.collection.documents import decompress, plain
+from likewise.collection.documents import plain
 from likewise.collection.snapshot import open_snapshot
+from likewise.collection.symbols import CodedTexts
 from likewise.collection.writer import Writer
 from likewise.errors import DamagedError
 from likewise.records import Document
@@ -49,8 +42,12 @@ DOCUMENTS = st.lists(
 
 
 def stored(documents, step=7):
-    out = written(documents, step)
-    return Cards(out["cards"], out["cards.offsets"], len(documents), "the file")
+    return opened(written(documents, step))
+
+
+def opened(out):
+    names = ("cards", "cards.offsets", "cards.runs", "cards.symbols", "cards.sizes")
+    return Cards(CodedTexts(*(out[name] for name in names)), "the file")
 
 
 def written(documents, step=7):
@@ -58,9 +55,20 @@ def written(documents, step=7):
     writer = CardsWriter(out)
     for first in range(0, len(documents), step):
         writer.append(documents[first : first + step])
+        # What waits to be coded is counted as if it took the most that it may.
+        most = writer.size
     writer.close()
     assert writer.size == len(out["cards"]) == out["cards.offsets"][-1]
+    assert not documents or writer.size <= most
     return out
+
+
+def many(n):
+    """Documents that are worth a table of symbols."""
+    return [
+        Document(str(i), f"The title of document {i}", fields={"category": f"kind {i % 7}", "n": i})
+        for i in range(n)
+    ]
 
 
 def read(cards, doc):
@@ -118,29 +126,6 @@ def test_texts_that_look_like_the_end_of_a_card(like):
     assert [card.fields for card in found] == [d.fields for d in documents]
 
 
-def test_each_frame_is_read_once_a_call(monkeypatch):
-    cards, read = stored([Document(str(i), f"title {i}") for i in range(100)]), []
-    monkeypatch.setattr(
-        "likewise.collection.cards.decompress",
-        lambda frame: read.append(bytes(frame)) or decompress(frame),
-    )
-    docs = [0, 99, 50, 1, 98, 51] * 2
-    assert [card.title for card in cards.take(docs)] == [f"title {doc}" for doc in docs]
-    assert len(read) == len({*read}) == 3
-
-
-def test_frames_of_as_many_as_a_segment_says(monkeypatch):
-    documents = [Document(str(i), f"title {i}") for i in range(50)]
-    monkeypatch.setattr("likewise.collection.cards.AT_ONCE", AT_ONCE_BEFORE)
-    out = written(documents)
-    assert out.meta == {NOTED: AT_ONCE_BEFORE}
-    cards = Cards(out["cards"], out["cards.offsets"], 50, "the file", AT_ONCE_BEFORE)
-    assert [card.title for card in cards.take(range(50))] == [d.title for d in documents]
-    assert [*cards.titles()] == [(i, d.title.encode()) for i, d in enumerate(documents)]
-    with pytest.raises(DamagedError, match="the file: cards: 16 in a frame of 4"):
-        Cards(out["cards"], out["cards.offsets"], 50, "the file").take([0])
-
-
 def test_cards_of_several_documents():
     cards = stored([Document(str(i), f"title {i}") for i in range(40)])
     docs = [39, 0, 17, 0, 16, 39, 15]
@@ -148,40 +133,76 @@ def test_cards_of_several_documents():
     assert cards.take([]) == []
 
 
-@pytest.mark.parametrize("n", [0, 1, 3, 4, 5, 16, 33])
-def test_frames_of_four(n):
-    documents = [Document(str(i), f"title {i}") for i in range(n)]
+@pytest.mark.parametrize("documents", [many(8), many(500)], ids=["as they are", "by symbols"])
+def test_every_flipped_bit_is_found(documents):
+    out = written(documents)
+    right = opened(out).take(range(8))
+    offsets, data = out["cards.offsets"], out["cards"]
+    assert (max(out["cards.sizes"]) > 1) == (len(documents) > 8)
+    for bit in range(8 * int(offsets[8])):
+        data[bit // 8] ^= 1 << bit % 8
+        mine = int(np.searchsorted(offsets, bit // 8, "right")) - 1
+        for doc in {mine, 0, 7}:
+            if doc == mine:
+                with pytest.raises(DamagedError, match="the file: cards: a card was altered"):
+                    read(opened(out), doc)
+            else:
+                assert read(opened(out), doc) == right[doc]
+        data[bit // 8] ^= 1 << bit % 8
+
+
+@pytest.mark.parametrize("n", [0, 1, 7, 8, 9, 20])
+def test_cards_in_runs(n, monkeypatch):
+    monkeypatch.setattr("likewise.collection.cards._RUN", 8)
+    monkeypatch.setattr("likewise.collection.symbols._FEW_BYTES", 100)
+    documents = many(n)
     for step in (1, 5, 100):
-        cards = stored(documents, step)
-        assert len(written(documents, step)["cards.offsets"]) == -(-n // AT_ONCE) + 1
-        assert [read(cards, doc).title for doc in range(n)] == [d.title for d in documents]
+        out = written(documents, step)
+        assert out["cards.runs"].tolist() == [*range(0, n, 8)]
+        assert [card.title for card in opened(out).take(range(n))] == [d.title for d in documents]
 
 
-def test_every_flipped_bit_is_found_or_harmless():
-    documents = [Document(str(i), f"title {i}", fields={"n": i}) for i in range(8)]
-    out, right = written(documents), stored(documents).take(range(8))
-    data, offsets = out["cards"], out["cards.offsets"]
-    n_found = 0
-    for bit in range(8 * len(data)):
-        data[bit // 8] ^= 1 << bit % 8
-        for doc in (0, 3, 4, 7):
-            try:
-                assert read(Cards(data, offsets, 8, "the file"), doc) == right[doc]
-            except DamagedError as error:
-                n_found += "the file: cards: " in str(error)
-        data[bit // 8] ^= 1 << bit % 8
-    # Each bit is in one of the two frames, of which two documents were asked for.
-    assert n_found > 2 * 7 * len(data)
+def test_long_cards_end_a_run(monkeypatch):
+    monkeypatch.setattr("likewise.collection.cards._RUN_BYTES", 1000)
+    documents = [Document("a", "x" * 1000), Document("b"), Document("c", "y" * 1000)]
+    out = written([*documents, Document("d")])
+    assert out["cards.runs"].tolist() == [0, 1, 3]
+    assert [card.title for card in opened(out).take(range(4))] == [
+        *(d.title for d in documents),
+        "",
+    ]
 
 
-def test_a_frame_of_fewer_cards():
-    out = written([Document(str(i)) for i in range(6)])
-    last = out["cards"][int(out["cards.offsets"][1]) :]
-    offsets = np.array([0, len(last)], np.uint32)
-    assert len(Cards(last, offsets, 2, "the file").take(range(2))) == 2
-    for n_docs in (1, 3, 4):
-        with pytest.raises(DamagedError, match=f"the file: cards: 2 in a frame of {n_docs}"):
-            Cards(last, offsets, n_docs, "the file").take([0])
+def test_titles_that_have_a_part(monkeypatch):
+    monkeypatch.setattr("likewise.collection.cards._AT_ONCE", 16)
+    documents = [Document(str(i), f'a "title" of {i}' if i % 20 else "é\\ n") for i in range(50)]
+    cards = stored(documents)
+    whole = [(i, d.title.encode()) for i, d in enumerate(documents)]
+    assert [*cards.titles()] == [*cards.titles('"')] == [*cards.titles("É")] == whole
+    assert [*cards.titles("Title")] == whole
+    assert [*cards.titles("nothing has it")] == []
+    assert [doc for doc, _ in cards.titles("of 48")] == [48, 49]
+
+
+def test_altered_arrays_lead_nowhere():
+    out = written(many(500))
+    for name, value in [
+        ("cards.offsets", 0),
+        ("cards.offsets", 2**32 - 1),
+        ("cards.runs", 3),
+        ("cards.sizes", 0),
+        ("cards.sizes", 255),
+        ("cards.symbols", 34),
+    ]:
+        kept = out[name].copy()
+        out[name][:] = value
+        with pytest.raises(DamagedError, match="the file: cards: "):
+            opened(out).take(range(3))
+        out[name][:] = kept
+    for doc in (-1, 500):
+        with pytest.raises(DamagedError, match="the file: cards: "):
+            opened(out).take([doc])
+    assert opened(out).take([499])[0].title == "The title of document 499"
 
 
 ODD = [

@@ -208,11 +208,14 @@ def arrays_of(folder):
     """The arrays of all packs, but for those that depend on how well zstd compresses."""
     for segment in open_snapshot(folder).segments:
         for pack in segment.all_packs:
-            # Added within the format: earlier versions leave them alone, but for the last, without
-            # which they take the cards for damaged.
+            # Added within the format: earlier versions leave them alone, but for the codes and
+            # frames of cards, which they take for damaged ones.
             added = ("fields.dates", "fields.unseen", "cards.at_once")
+            coded = ("cards.runs", "cards.symbols", "cards.sizes")
             yield "meta", "", {n: value for n, value in pack.meta.items() if n not in added}
             for name in pack.names:
+                if name in coded:
+                    continue
                 kept = name not in ("cards", "cards.offsets", "documents.blocks")
                 yield name, pack[name].dtype.str, pack[name].tolist() if kept else None
 

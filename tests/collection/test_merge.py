@@ -204,7 +204,7 @@ def bytes_of(folder):
         if path.is_file():
             data = path.read_bytes()
             found.append(data)
-            # Frames of documents, and of cards wherever they stand in a pack.
+            # Frames of documents. Cards of so few are as they are: see `symbols`.
             at = data.find(ZSTD)
             while at >= 0:
                 reader = zstandard.ZstdDecompressor().decompressobj()

@@ -93,7 +93,7 @@ OF_WORDS = [
 ARRAYS = [
     *(field + name for field in ("", "title.", "exact.") for name in OF_WORDS),
     *("ids", "ids.offsets", "ids.slots", "terms", "terms.offsets", "terms.slots"),
-    *("cards", "cards.offsets", "documents.blocks"),
+    *("cards", "cards.offsets", "cards.runs", "cards.symbols", "cards.sizes", "documents.blocks"),
     *("fields.numbers", "fields.number-docs", "fields.texts", "fields.text-offsets"),
     *("fields.text-starts", "fields.text-docs", "fields.dates", "fields.date-docs"),
     "fields.unseen-docs",

@@ -4,27 +4,33 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import cached_property
+from operator import attrgetter
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from likewise.collection.cards import AT_ONCE_BEFORE, NOTED, Cards
+from likewise.collection.cards import Card, Cards
 from likewise.collection.documents import Documents
 from likewise.collection.fields import Fields
 from likewise.collection.files import REMEDY, Seal, check_content, check_size
+from likewise.collection.framed_cards import AT_ONCE_BEFORE, NOTED, FramedCards
 from likewise.collection.languages import Languages, read_languages
 from likewise.collection.manifest import SegmentEntry
 from likewise.collection.pack import Pack
 from likewise.collection.positions import Placed
 from likewise.collection.postings import BLOCK, Bounds, Postings
 from likewise.collection.records import Records
+from likewise.collection.symbols import CodedTexts
 from likewise.collection.words import MAIN, TITLE, Words
 from likewise.compiled import Bools, Ids, Ints, Offsets
 from likewise.errors import DamagedError
 from likewise.text.table import Strings, find_into
 
 Locate = Callable[[str], Path]
+# Of so many documents each id is read by itself.
+_FEW = 20
+_IS_COMPLETE = attrgetter("complete")
 
 
 class Segment:
@@ -170,12 +176,16 @@ class Segment:
         return Documents(self.documents_path, self["documents.blocks"])
 
     @cached_property
-    def cards(self) -> Cards:
+    def cards(self) -> Cards | FramedCards:
         """What answers show of documents."""
+        if "cards.symbols" in self.packs[0]:
+            more = (self[f"cards.{name}"] for name in ("runs", "symbols", "sizes"))
+            offsets = self._of_docs("cards.offsets", 1)
+            return Cards(CodedTexts(self["cards"], offsets, *more), self.name)
         at_once = self.packs[0].meta.get(NOTED, AT_ONCE_BEFORE)
         if not isinstance(at_once, int) or at_once < 1:
             raise DamagedError(f"{self.name}: cards are {at_once!r} to a frame; {REMEDY}")
-        return Cards(self["cards"], self["cards.offsets"], self.n_docs, self.name, at_once)
+        return FramedCards(self["cards"], self["cards.offsets"], self.n_docs, self.name, at_once)
 
     @cached_property
     def fields(self) -> Fields:
@@ -188,6 +198,21 @@ class Segment:
         return read_languages(self.packs[0], self.n_docs)
 
     # What is asked of it
+
+    def doc_ids(self, rows: Ints) -> list[str]:
+        """Give the ids of documents."""
+        ids = self.ids.some(rows) if len(rows) <= _FEW else self.ids.take(rows).all()
+        return [doc_id.decode() for doc_id in ids]
+
+    def whole_cards(self, rows: Ints) -> list[Card]:
+        """Give what answers show of documents, long fields included."""
+        cards = self.cards.take(rows)
+        if all(map(_IS_COMPLETE, cards)):
+            return cards
+        return [
+            card if card.complete else card._replace(fields=self.documents[row].fields)
+            for card, row in zip(cards, rows.tolist(), strict=True)
+        ]
 
     def languages_of(self, rows: Ints) -> list[str] | None:
         """Name the languages of some documents; None where all are in the collection's."""

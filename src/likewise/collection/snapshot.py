@@ -34,7 +34,6 @@ from likewise.text.table import Strings
 Value = TypeVar("Value")
 
 _NOT_MADE: Any = object()
-_FEW = 20
 
 
 class Snapshot:
@@ -239,24 +238,24 @@ class Snapshot:
 
     def doc_ids(self, docs: Ints) -> list[str]:
         """Give the ids of documents."""
+        if len(self.segments) == 1:
+            return self.segments[0].doc_ids(docs)
         out = [""] * len(docs)
         for i, places, rows in self.by_segment(docs):
-            held = self.segments[i].ids
-            ids = held.some(rows) if len(rows) <= _FEW else held.take(rows).all()
+            ids = self.segments[i].doc_ids(rows)
             for place, doc_id in zip(places.tolist(), ids, strict=True):
-                out[place] = doc_id.decode()
+                out[place] = doc_id
         return out
 
     def cards(self, docs: Ints) -> list[Card]:
         """Give what answers show of documents, all of their fields included."""
+        if len(self.segments) == 1:
+            return self.segments[0].whole_cards(docs)
         out: list[Any] = [None] * len(docs)
         for i, places, rows in self.by_segment(docs):
-            segment, local = self.segments[i], rows.tolist()
-            cards = segment.cards.take(local)
-            for place, row, card in zip(places.tolist(), local, cards, strict=True):
+            cards = self.segments[i].whole_cards(rows)
+            for place, card in zip(places.tolist(), cards, strict=True):
                 out[place] = card
-                if not card.complete:
-                    out[place] = card._replace(fields=segment.documents[row].fields)
         return out
 
     def document(self, doc: int) -> Document:

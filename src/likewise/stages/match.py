@@ -295,7 +295,7 @@ class _Matching:
     def _look(self, match: Match, leaf: Leaf, docs: Ints, read: bool) -> Bools:
         """Tell which documents have the words of a leaf where it wants them."""
         if match.field:
-            titles = [card.title for card in self._segment.cards.take(docs.tolist())]
+            titles = [card.title for card in self._segment.cards.take(docs)]
             return np.array([self._in_title(title, leaf) for title in titles], np.bool_)
         if leaf.pattern is not None:
             if not read:
