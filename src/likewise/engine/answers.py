@@ -31,14 +31,13 @@ _LEAST_SHOWN = 0.00005
 Surfaces: TypeAlias = Callable[[Iterable[str]], Mapping[str, str]]
 
 
-@dataclass(frozen=True)
-class Answer:
+class Answer(NamedTuple):
     """A document that answers, its score, and (where asked for) the parts that add up to it."""
 
     doc_id: str
     score: float
     title: str
-    fields: Mapping[str, Any] = field(default_factory=dict)
+    fields: Mapping[str, Any] = {}
     explanation: Explanation | None = None
 
     @property

@@ -6,6 +6,7 @@ import os
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict
 from dataclasses import replace as changed
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self, cast
 
@@ -26,8 +27,9 @@ from likewise.engine.pipeline import (
     Pipeline,
     Smooth,
     check_searches,
+    make_pipeline,
+    named_pipelines,
     read_method,
-    read_search,
 )
 from likewise.engine.queries import Queries, as_queries
 from likewise.engine.query_documents import like_query
@@ -193,13 +195,16 @@ class Collection:
         else what is named, and `bm25` if that is no method. With an expander it is the method, the
         expander, and the method again; smoothing comes last.
         """
-        state = self._state.held()
-        stage = read_search(state.snapshot, method, expand, smooth)
-        for step in stage.steps:
-            if getattr(step, "by_graph", False):
-                # The graph that an expander asks is made where there is none.
-                Terms(state).graph(getattr(step, "graph", ""))
-        return Pipeline(state.snapshot, read_method(stage, filter), k=k, threads=threads)
+        named = str is type(method) is type(expand) is type(smooth) is type(filter)
+        make = named_pipelines(self.snapshot) if named else partial(make_pipeline, self.snapshot)
+        made = make(method, expand, smooth, filter, k, threads)
+        if made.graphs:
+            # The graphs that expanders ask are made where there are none.
+            state = self._state.held()
+            for graph in made.graphs:
+                Terms(state).graph(graph)
+            made = Pipeline(state.snapshot, made.stage, k=k, threads=threads)
+        return made
 
     # Likeness
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from functools import partial
+from functools import cached_property, lru_cache, partial
 from typing import TYPE_CHECKING, Any, TypeAlias, overload
 
 from likewise.arguments import check_counts, check_kind
@@ -21,7 +21,7 @@ from likewise.retrieve.models import BM25
 from likewise.show.text import one_line
 from likewise.stages.by_length import ByLength
 from likewise.stages.compounds import part_of, sum_compounds
-from likewise.stages.stage import Chain, Context, Result, Stage, Where, as_stage
+from likewise.stages.stage import Chain, Context, Result, Stage, Where, as_results, as_stage
 
 if TYPE_CHECKING:
     from likewise.compiled import Ints
@@ -43,6 +43,8 @@ DEFAULT = (
 )
 # Queries of so many distinct terms go over to likeness: benchmarks/defaults.py --choose.
 LONG = (20, 60)
+# Pipelines of a snapshot that are kept.
+_KEPT = 64
 # Results hold what explains them: a run drops them batch by batch.
 _BATCH = 1024
 _READ_FOR_WORDS = 10
@@ -110,30 +112,37 @@ class Pipeline:
             yield from self._results(asked[start : start + _BATCH])
 
     def _results(self, asked: Sequence[Result]) -> list[Result]:
-        context = Context(self.snapshot, self.k, self.threads)
-        return Chain(self.stage.steps).run(asked, context)
+        return self._chain.run(asked, self._context)
+
+    @cached_property
+    def _chain(self) -> Chain:
+        return Chain(self.stage.steps)
+
+    @cached_property
+    def _context(self) -> Context:
+        return Context(self.snapshot, self.k, threads=self.threads)
 
     def answers(self, query: str | Query, *, explain: bool = False) -> Answers:
         """Answer one query as a person reads it."""
-        if not isinstance(query, str | Query):
+        if not isinstance(query, (str, Query)):
             raise WrongType.of(query, "a query is a text or a Query (run answers several)")
-        [result] = self._results(as_queries(query))
+        [result] = self._results(as_results(query))
         return self.read(result, explain=explain)
 
     def read(self, result: Result, *, explain: bool = False) -> Answers:
         """Turn a result into answers; explained, with the parts of their scores."""
         check_kind(result, Result, "a result is a Result, as results gives them")
-        query, ranking, scorer, _ = result
-        explained: list[Explanation | None] = [None] * len(ranking.docs)
+        query, (docs, scores), scorer, _ = result
+        explained: list[Explanation | None] = [None] * len(docs)
         if explain:
-            if scorer is None and len(ranking.docs):
+            if scorer is None and len(docs):
                 raise UsageError(f"{self} does not say what its scores are made of")
-            explained = [] if scorer is None else self._summed(query, scorer.explain(ranking.docs))
-        ids, cards = self.snapshot.doc_ids(ranking.docs), self.snapshot.cards(ranking.docs)
+            explained = [] if scorer is None else self._summed(query, scorer.explain(docs))
+        ids, cards = self.snapshot.doc_ids(docs), self.snapshot.cards(docs)
         found = [
-            Answer(doc_id, score, card.title or one_line(card.lead), card.fields, one)
-            for doc_id, score, card, one in zip(
-                ids, ranking.scores.tolist(), cards, explained, strict=True
+            Answer(doc_id, score, title or one_line(lead), fields, one)
+            for doc_id, score, (title, lead, fields, _), one in zip(
+                ids, scores.tolist(), cards, explained, strict=True
             )
         ]
         answers = Answers(found, query=_shown(query), method=self.name)
@@ -141,11 +150,11 @@ class Pipeline:
             typed = self.snapshot.analyzer.terms(query.text)
             answers = answers.grown(
                 query,
-                partial(self._plain_words, query.text, ranking.docs),
+                partial(self._plain_words, query.text, docs),
                 lambda term: part_of(term, typed, self.snapshot),
             )
         if explain:
-            return answers.with_words(partial(self._words, query.text, ranking.docs, found))
+            return answers.with_words(partial(self._words, query.text, docs, found))
         return answers
 
     def _summed(self, query: Query, explained: Sequence[Explanation]) -> list[Explanation | None]:
@@ -196,7 +205,23 @@ class Pipeline:
                 texts.append(s.document(doc).text)
         return readable_terms(s, missing, texts) | words if missing else words
 
-    @property
+    @cached_property
+    def graphs(self) -> tuple[str, ...]:
+        """The graphs that its expanders ask, by name."""
+        asking = (step for step in self.stage.steps if getattr(step, "by_graph", False))
+        return tuple(getattr(step, "graph", "") for step in asking)
+
+    @cached_property
+    def first(self) -> Stage:
+        """The first stage that does more than to narrow the filter."""
+        return next(one for one in self.stage.steps if not one.only_filters)
+
+    @cached_property
+    def finds(self) -> bool:
+        """Whether its first stage finds documents, rather than work on a ranking."""
+        return self.first.depth(self.k, log=False) == 0
+
+    @cached_property
     def name(self) -> str:
         """How it is written, without its filter: the name of runs and answers."""
         return " >> ".join(str(one) for one in self.stage.steps if not one.only_filters)
@@ -205,6 +230,30 @@ class Pipeline:
         return str(self.stage)
 
     __str__ = __repr__
+
+
+def make_pipeline(
+    snapshot: Snapshot,
+    method: Method,
+    expand: Expansion,
+    smooth: Smooth,
+    filter: Filters,
+    k: int,
+    threads: int,
+) -> Pipeline:
+    """Make a pipeline of what `Collection.pipeline` takes."""
+    stage = read_search(snapshot, method, expand, smooth)
+    return Pipeline(snapshot, read_method(stage, filter), k=k, threads=threads)
+
+
+def named_pipelines(snapshot: Snapshot) -> Callable[..., Pipeline]:
+    """Give what makes the pipelines of a snapshot, where they are named; some are kept."""
+
+    def keep() -> Callable[..., Pipeline]:
+        # Typed, as 10.0 is no number of documents.
+        return lru_cache(_KEPT, typed=True)(partial(make_pipeline, snapshot))
+
+    return snapshot.memo("pipelines", keep)
 
 
 def default_search(snapshot: Snapshot) -> Stage:
@@ -255,8 +304,8 @@ def read_method(method: Method, filter: Filters = "") -> Stage:
 
 def check_searches(pipeline: Pipeline) -> Pipeline:
     """Refuse stages that find nothing because nothing comes before them."""
-    first = next(one for one in pipeline.stage.steps if not one.only_filters)
-    if first.depth(pipeline.k, log=False) > 0:
+    if not pipeline.finds:
+        first = pipeline.first
         raise UsageError(f"{first} works on a ranking: put a search before it, bm25 >> {first}")
     return pipeline
 

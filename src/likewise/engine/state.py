@@ -45,10 +45,10 @@ class State:
     """
 
     def __init__(self, shown: Snapshot | _Shown, origin: State | None = None) -> None:
-        self._refreshing = Lock()
-        self._shown = shown if isinstance(shown, _Shown) else _Shown(shown)
         # Of one that is held for a question: the one that was asked.
         self._origin = origin
+        self._refreshing = origin._refreshing if origin is not None else Lock()
+        self._shown = shown if isinstance(shown, _Shown) else _Shown(shown)
 
     @property
     def snapshot(self) -> Snapshot:

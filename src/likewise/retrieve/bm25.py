@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from functools import cached_property
-from itertools import accumulate
 from typing import Any
 
 import numpy as np
@@ -55,13 +54,14 @@ class BM25Search:
 
         These have weights below 0, or more terms than sums of 16 bits have room for.
         """
-        ordered = [sorted(query) for query in queries]
-        terms = joined([term for one in ordered for term in one])
-        given = np.array(
-            [query[term] for query, names in zip(queries, ordered, strict=True) for term in names],
-            np.float64,
-        )
-        bounds = np.array([0, *accumulate(map(len, ordered))], np.int64)
+        names, weights, ends = list[str](), list[float](), [0]
+        for query in queries:
+            mine = sorted(query)
+            names += mine
+            weights += map(query.__getitem__, mine)
+            ends.append(len(names))
+        terms, given = joined(names), np.array(weights, np.float64)
+        bounds = np.array(ends, np.int64)
         segments = self._statistics.collection.segments
         try:
             space = self._spaces.pop()

@@ -59,7 +59,10 @@ class FoundTerms(NamedTuple):
 
 def joined(terms: Sequence[str]) -> Bytes:
     """Give terms as bytes for `look_up`."""
-    data = bytearray(b"\xff".join([encode(term) for term in terms]))
+    try:
+        data = bytearray(b"\xff".join(map(str.encode, terms)))
+    except UnicodeEncodeError:
+        data = bytearray(b"\xff".join(map(encode, terms)))
     return np.frombuffer(data, np.uint8)
 
 

@@ -22,6 +22,8 @@ def read_typed(query: Query, snapshot: Snapshot) -> tuple[Query, TypedQuery]:
     if query.terms is not None or query.like or query.match is not None:
         return query, TypedQuery((TypedWord(query.text),))
     typed = parse_query(query.text, FIELDS)
+    if typed.match is None and typed.words == (TypedWord(query.text),):
+        return query, typed
     terms = _terms_of(typed, snapshot) if typed.weighted else None
     return query._replace(text=typed.text, terms=terms, match=typed.match), typed
 

@@ -30,18 +30,20 @@ def search_words(model: Model, batch: Sequence[Result], context: Context) -> lis
 
     Of documents in hand each is a query of all its words.
     """
-    retriever = retriever_of(context.snapshot, model)
+    snapshot = context.snapshot
+    retriever = retriever_of(snapshot, model)
     if any(result.query.like for result in batch):
         if not all(result.query.like for result in batch):
             return [found for result in batch for found in search_words(model, [result], context)]
         return rank_examples(model, Whole(retriever), batch, context)
-    scorers = [WordScorer(retriever, terms_of(result.query, context.snapshot)) for result in batch]
+    scorers = [WordScorer(retriever, terms_of(result.query, snapshot)) for result in batch]
     for mask, places in by_mask(batch, context) if context.k else ():
         mine = [scorers[i] for i in places]
         allowed = mask.segments if mask.bars else None
         # Scores above 0 count from 0, however few are known.
-        may_leave = isinstance(model, BM25) and all(scorer.is_positive for scorer in mine)
-        k = min(context.enough or context.k, context.k) if may_leave else context.k
+        k = context.k
+        if 0 < context.enough < k and isinstance(model, BM25):
+            k = context.enough if all(scorer.is_positive for scorer in mine) else k
         rankings = retriever.rank(
             [scorer.terms for scorer in mine], k=k, allowed=allowed, threads=context.threads
         )

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Mapping, Sequence
+from functools import lru_cache
 
 import numpy as np
 
@@ -38,7 +39,7 @@ _KEPT, _AT_ONCE = 1000, 256
 def with_compounds(terms: Mapping[str, float], snapshot: Snapshot) -> Mapping[str, float]:
     """Give the terms of a typed query and, at less weight, those that they are parts of."""
     links = _links(snapshot.languages)
-    asked = [term for term in terms if _is_part(term, links)]
+    asked = [term for term in terms if (links or len(term) == 1) and _is_part(term, links)]
     if not asked:
         return terms
     known = snapshot.memo("compounds", lambda: Compounds(snapshot, links))
@@ -92,7 +93,8 @@ def sum_compounds(parts: Iterable[Part], typed: Sequence[str], snapshot: Snapsho
     return found
 
 
-def _links(languages: Iterable[str]) -> tuple[str, ...]:
+@lru_cache(maxsize=16)
+def _links(languages: tuple[str, ...]) -> tuple[str, ...]:
     """Give the letters that join parts in languages, the longest first; none: no compounds."""
     found = {link for language in languages for link in LINKS.get(language, ())}
     return tuple(sorted(found, key=lambda link: (-len(link), link)))

@@ -11,7 +11,7 @@ import math
 import os
 from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cached_property
 from itertools import pairwise
 from time import monotonic
@@ -26,6 +26,8 @@ from likewise.stages.masks import Mask, mask_of
 
 # How deep a ranking is read by what does not say how deep it looks.
 DEPTH = 1000
+# Plans that a chain keeps.
+_PLANS = 64
 
 Item = TypeVar("Item")
 Found = TypeVar("Found")
@@ -87,9 +89,15 @@ class Context:
         """Give what may be an answer to a query: live documents that its filter and match pass."""
         return mask_of(self.snapshot, query.filter, query.match)
 
+    def giving(self, k: int, enough: int) -> Context:
+        """Give the context of a stage that is to give so many."""
+        if (k, enough) == (self.k, self.enough):
+            return self
+        return Context(self.snapshot, k, enough, self.threads, self.deadline)
+
     def check(self) -> None:
         """Raise where the deadline has passed."""
-        if monotonic() > self.deadline:
+        if self.deadline < math.inf and monotonic() > self.deadline:
             raise DeadlineExceeded("the search took longer than it was given")
 
     def map(self, function: Callable[[Item], Found], items: Sequence[Item]) -> list[Found]:
@@ -157,16 +165,9 @@ class Chain(Stage):
         What a query's filter and match bar is dropped after each, whatever a stage does.
         """
         results = [*batch]
-        depths = self._depths(context.k)[1:]
-        # What reads a search by words may begin with fewer than its depth.
-        enough = [
-            after.enough(k) if stage.by_terms else 0
-            for (stage, after), k in zip(pairwise(self.stages), depths[1:], strict=True)
-        ]
-        for stage, k, least in zip(self.stages, depths, [*enough, 0], strict=True):
+        for stage, k, enough in self._plan(context.k):
             context.check()
-            same = (k, least) == (context.k, context.enough)
-            found = stage.run(results, context if same else replace(context, k=k, enough=least))
+            found = stage.run(results, context.giving(k, enough))
             if len(found) != len(results):
                 raise UsageError(
                     f"{stage} gave {len(found)} results for {len(results)} queries: a stage gives "
@@ -178,6 +179,26 @@ class Chain(Stage):
                 for new, old in zip(found, results, strict=True)
             ]
         return results
+
+    def _plan(self, k: int) -> tuple[tuple[Stage, int, int], ...]:
+        """Give the stages, each with how many it gives and how many of these may be enough."""
+        made = self._plans.get(k)
+        if made is None:
+            depths = self._depths(k)[1:]
+            # What reads a search by words may begin with fewer than its depth.
+            enough = [
+                after.enough(depth) if stage.by_terms else 0
+                for (stage, after), depth in zip(pairwise(self.stages), depths[1:], strict=True)
+            ]
+            made = tuple(zip(self.stages, depths, [*enough, 0], strict=True))
+            if len(self._plans) < _PLANS:
+                self._plans[k] = made
+        return made
+
+    @cached_property
+    def _plans(self) -> dict[int, tuple[tuple[Stage, int, int], ...]]:
+        """The plans that were made, by how many documents the last stage gives."""
+        return {}
 
     def depth(self, k: int, *, log: bool) -> int:
         """How much of the ranking before the first stage is read."""
@@ -325,6 +346,8 @@ def _as_result(query: str | Query | Result, number: int) -> Result:
 
 def by_mask(batch: Sequence[Result], context: Context) -> list[tuple[Mask, list[int]]]:
     """Group results by what may be an answer, for stages that search for many at once."""
+    if len(batch) == 1:
+        return [(context.mask(batch[0].query), [0])]
     groups: dict[tuple[Filter, Match | None], list[int]] = {}
     for i, result in enumerate(batch):
         groups.setdefault((result.query.filter, result.query.match), []).append(i)

@@ -356,7 +356,8 @@ class Analyzer:
 def is_short_ascii(text: str) -> bool:
     """Tell whether a text is cut sooner by a regular expression than by a kernel."""
     # Letters with a dot between them may be an acronym.
-    return text.isascii() and len(text) < _SHORT and not _DOTTED.search(text)
+    dotted = "." in text and _DOTTED.search(text)
+    return text.isascii() and len(text) < _SHORT and not dotted
 
 
 def _cut_one(text: str) -> tuple[Sequence[bytes], Sequence[int]]:

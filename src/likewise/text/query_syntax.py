@@ -25,6 +25,8 @@ MOST_WORDS = 29
 LARGEST_BOOST = 100.0
 # Parentheses within one another, more than anybody types.
 DEEPEST = 20
+# A text without any of these has no operator: told sooner than by what follows.
+_MARKS = re.compile(r'["“”*^()+:-]')
 # A text without any of these is plain words: hyphens and colons between words are no operators.
 _MARKED = re.compile(r'["“”*^()]|(?:^|\s)[+-]|\w:\S|\b(?:AND|OR|NOT)\b')
 _TOKEN = re.compile(r'\s*(?:(?P<quoted>[+-]?(?:\w+:)?["“”])|(?P<open>[+-]?\()|(?P<word>[^\s"“”]+))')
@@ -63,7 +65,7 @@ class TypedQuery(NamedTuple):
 def parse_query(text: str, fields: Collection[str] = ()) -> TypedQuery:
     """Read what was typed; `fields` are those that a word can be looked for in."""
     plain = TypedQuery((TypedWord(text),))
-    if not _MARKED.search(text) or len(text.split()) > MOST_WORDS:
+    if not _is_marked(text) or len(text.split()) > MOST_WORDS:
         return plain
     try:
         typed = _Parser([*_tokens(text, fields)]).parse()
@@ -71,6 +73,12 @@ def parse_query(text: str, fields: Collection[str] = ()) -> TypedQuery:
         words = (word for word in text.split() if word not in _OPERATORS)
         return TypedQuery((TypedWord(" ".join(words)),), note=f"{error}: searched as plain words")
     return typed if typed.match or typed.weighted else plain
+
+
+def _is_marked(text: str) -> bool:
+    """Tell whether a text has anything that may be an operator."""
+    maybe = _MARKS.search(text) or any(operator in text for operator in _OPERATORS)
+    return bool(maybe) and _MARKED.search(text) is not None
 
 
 class _Malformed(Exception):
