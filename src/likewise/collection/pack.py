@@ -49,6 +49,8 @@ SPARSE = {"basis"}
 # Arrays from this size on are read ahead as the system does, smaller ones as a whole.
 _READ_AHEAD_FROM = 1 << 22
 _READ_AT_ONCE = 1 << 17
+# Memory of arrays from this size on is let go of when their checksums were looked at.
+_LET_GO_FROM = 1 << 16
 
 
 class PackEntry(NamedTuple):
@@ -258,6 +260,9 @@ class Pack:
         with memoryview(self._map) as data, data[start : start + size] as mine:
             if zlib.crc32(mine) != self._arrays[name][3]:
                 raise self._damaged(f"{name} was altered (checksum)")
+        # It was read from end to end; of most arrays a few places are used, which are there still.
+        if size >= _LET_GO_FROM:
+            self._advise(name, "MADV_DONTNEED")
 
     def _advise(self, name: str, how: str) -> None:
         """Tell the system how an array will be read, where it can be told."""

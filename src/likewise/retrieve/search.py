@@ -64,22 +64,34 @@ class Retriever:
             raise UsageError(f"threads must be at least 1, or 0 for all cores, not {threads}")
         threads = threads or os.cpu_count() or 1
         k = min(k, max(self.collection.n_docs, 1))
+        if len(queries) == 1:
+            return self._rank_batch(queries, k, allowed, prune)
         size = min(_BATCH, -(-len(queries) // threads) or 1, max(_BATCH_ANSWERS // k, 1))
         batches = [queries[i : i + size] for i in range(0, len(queries), size)]
 
         def rank_batch(batch: Sequence[Mapping[str, float]]) -> list[Ranking]:
-            if self._bm25 is None or not prune or not self._bm25.tells:
-                return self._rank(batch, k, allowed, prune)
-            found = self._bm25.rank(batch, k=k, allowed=allowed)
-            return [
-                one if one is not None else self._rank([query], k, allowed, prune)[0]
-                for query, one in zip(batch, found, strict=True)
-            ]
+            return self._rank_batch(batch, k, allowed, prune)
 
         if threads == 1 or len(batches) < 2:
             return [ranking for batch in batches for ranking in rank_batch(batch)]
         with ThreadPoolExecutor(threads) as pool:
             return [ranking for rankings in pool.map(rank_batch, batches) for ranking in rankings]
+
+    def _rank_batch(
+        self,
+        batch: Sequence[Mapping[str, float]],
+        k: int,
+        allowed: Sequence[Bools | None] | None,
+        prune: bool,
+    ) -> list[Ranking]:
+        """Rank in the calling thread, by one compiled call where the model has one."""
+        if self._bm25 is None or not prune or not self._bm25.tells:
+            return self._rank(batch, k, allowed, prune)
+        found = self._bm25.rank(batch, k=k, allowed=allowed)
+        return [
+            one if one is not None else self._rank([query], k, allowed, prune)[0]
+            for query, one in zip(batch, found, strict=True)
+        ]
 
     def _rank(
         self,
