@@ -9,6 +9,7 @@ Each FOLDER is a collection, or a file of documents to index first (in a folder 
   `like` finds, its mean and the worst query, at three places of the dial;
 - ms: processor time of one call on one core, each query asked for once, titles of answers read;
   with reasons; and scoring every document;
+- queries a second by one thread, and by two of one process, of wall time;
 - bytes a document, by part;
 - a budget: where the time of a query goes, step by step.
 
@@ -34,6 +35,7 @@ from pathlib import Path
 import numpy as np
 
 import likewise as lw
+from engines import by_threads
 from likewise.like import candidates as finding
 from likewise.like.components import Encoder
 from likewise.like.effort import accurate
@@ -122,6 +124,13 @@ def stored_bytes(c):
     every = {**sizes, "in all": sum(sizes.values())}
     told = ", ".join(f"{part} {size / max(len(c), 1):.0f}" for part, size in every.items())
     print(f"  bytes a document: {told}")
+
+
+def threads(c, n):
+    """Print how many calls a second two threads make, and one."""
+    ids = c.snapshot.doc_ids(sampled(c, n, SEED + 2))
+    one, two = by_threads(lambda doc_id: [answer.title for answer in c.like(doc_id)], ids)
+    print(f"  {one:,.0f} queries/s by one thread, by two {two / one:.2f} of that")
 
 
 def budget(c, n):
@@ -218,6 +227,7 @@ def main():
                     f"{what} {np.median([one[what] for one in each]):.2f}" for what in each[0]
                 )
                 print(f"  ms a query, {name}: {cells}")
+        threads(c, options.timed)
         stored_bytes(c)
         budget(c, options.timed)
 

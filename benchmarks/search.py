@@ -31,7 +31,6 @@ import sys
 import tempfile
 import time
 from collections.abc import Callable, Iterator, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -229,11 +228,8 @@ class Comparison:
             "answers": (lambda text: ours.answers(text, 10), texts),
         }
         for what, (ask, asked) in ways.items():
-            best = {1: 0.0, 2: 0.0}
-            for _ in range(7):
-                best = {n: max(rate, _rate(ask, asked, n)) for n, rate in best.items()}
-            ratio = best[2] / best[1]
-            print(f"  {what}: {best[1]:,.0f} queries/s by one thread, by two {ratio:.2f} of that")
+            one, two = engines.by_threads(ask, asked)
+            print(f"  {what}: {one:,.0f} queries/s by one thread, by two {two / one:.2f} of that")
 
     def resident(self) -> None:
         """Measure the memory that loading and 200 queries take, in a process of its own."""
@@ -317,15 +313,6 @@ def _tuned(name: str, value: str, folder: str, n_queries: int) -> list[float]:
 
 def _overlap(mine: Sequence[int], theirs: Sequence[int]) -> float:
     return len({*map(int, mine)} & {*map(int, theirs)}) / len(mine) if len(mine) else 1.0
-
-
-def _rate(ask: Callable[[Any], Any], asked: Sequence[Any], threads: int) -> float:
-    """How many queries a second so many threads answer."""
-    parts = [asked[i::threads] for i in range(threads)]
-    with ThreadPoolExecutor(threads) as pool:
-        start = time.perf_counter()
-        list(pool.map(lambda part: [ask(one) for one in part], parts))
-        return len(asked) / (time.perf_counter() - start)
 
 
 def _processor() -> str:

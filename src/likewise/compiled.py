@@ -79,7 +79,9 @@ class Kernel:
         return ahead.find(self.name, partial(content_of, self), self.compile_and_run)
 
     def compile_and_run(self, *arguments: Any) -> Any:
-        """Run it as numba compiles it."""
+        """Run it as numba compiles it; where nothing was compiled ahead, later calls go there."""
+        if vars(self).get("run") == self.compile_and_run:
+            vars(self)["run"] = self.dispatcher
         return self.dispatcher(*arguments)
 
     def _record_and_run(self, *arguments: Any) -> Any:

@@ -16,7 +16,6 @@ from likewise.collection.writer import Writer
 from likewise.errors import DamagedError
 from likewise.records import Document
 
-
 MORE = [
     Document("a", "Title", "text", {"long": "x" * 300, "year": 1}),
     Document("b", "", "text " * 100, {"list": ["x", "y"]}),

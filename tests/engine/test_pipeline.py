@@ -66,3 +66,23 @@ def test_few_answers_are_the_first_of_many(toy, method, filter):
 def test_so_they_are_of_real_documents(cran, method, filter):
     c, queries = cran
     assert check(lambda k: c.pipeline(method, k=k, filter=filter), queries) > KS[2]
+
+
+def test_pipelines_that_are_named_by_texts_are_kept_with_their_state(tmp_path):
+    c = lw.index([{"id": "1", "text": "wing"}], to=tmp_path / "c.lw", model="none", smooth=None)
+    made = c.pipeline("bm25", k=10)
+    assert c.pipeline("bm25", k=10) is made
+    assert [p.k for p in (c.pipeline("bm25", k=11), c.pipeline("bm25", k=10))] == [11, 10]
+    assert str(c.pipeline("bm25", k=10, filter="id=1")) == "where(id=1) >> bm25"
+    assert str(c.pipeline(lw.stage("ql"), k=10)) == "ql"
+    for k in (10.0, "10"):
+        with pytest.raises(lw.errors.UsageError):
+            c.pipeline("bm25", k=k)
+    c.add([{"id": "2", "text": "wing"}])
+    assert c.pipeline("bm25", k=10).snapshot is c.snapshot is not made.snapshot
+    assert [answer.doc_id for answer in c.search("wing", method="bm25")] == ["1", "2"]
+    with pytest.raises(lw.errors.UsageError, match="works on a ranking"):
+        c.search("wing", method="proximity")
+    c.close()
+    with pytest.raises(lw.errors.UsageError, match="was closed"):
+        c.pipeline("bm25", k=10)

@@ -274,3 +274,18 @@ def test_terms_are_whoever_asked_s_own():
     assert analyzer.terms("wing flutter") == ["wing", "flutter"]
     assert analyzer.terms("") == []
     assert analyzer.terms("wings") == ["wing"]
+
+
+@given(st.lists(st.sampled_from(["the", "a", "12", "x1", "Wings", "relational", "s"]) | st.text()))
+def test_words_are_worked_out_alike_alone_and_with_others(words):
+    chunks = [*dict.fromkeys(encode(word) for word in words)]
+    for analysis in (
+        Analysis(),
+        Analysis("german", numbers=False),
+        Analysis("arabic", min_length=1),
+        Analysis("english", stemmer="none", stop="none", fold=False, max_length=5),
+    ):
+        analyzer = Analyzer(analysis)
+        expected = analyzer._resolved_terms(chunks)
+        assert analyzer._terms_of_new(chunks) == expected
+        assert {chunk: analyzer.terms_of([chunk])[0] for chunk in chunks} == expected

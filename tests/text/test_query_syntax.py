@@ -186,3 +186,8 @@ def test_what_is_not_read_has_no_operators(pieces):
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(query_syntax, "_MARKED", re.compile(""))
         assert parse_query(typed, ["title"]) == found
+
+
+@given(st.text('ab "“*^()+-:ANDORT', max_size=30) | st.text(max_size=30))
+def test_what_has_no_operator_is_told_sooner(text):
+    assert query_syntax._is_marked(text) == (query_syntax._MARKED.search(text) is not None)

@@ -32,8 +32,9 @@ def search_words(model: Model, batch: Sequence[Result], context: Context) -> lis
     """
     snapshot = context.snapshot
     retriever = retriever_of(snapshot, model)
-    if any(result.query.like for result in batch):
-        if not all(result.query.like for result in batch):
+    in_hand = [bool(result.query.like) for result in batch]
+    if any(in_hand):
+        if not all(in_hand):
             return [found for result in batch for found in search_words(model, [result], context)]
         return rank_examples(model, Whole(retriever), batch, context)
     scorers = [WordScorer(retriever, terms_of(result.query, snapshot)) for result in batch]

@@ -101,6 +101,10 @@ class MixedAnalyzer(Analyzer):
             _extend(out, found)
         return out
 
+    def _terms_of_new(self, chunks: Sequence[bytes]) -> dict[bytes, list[str]]:
+        """Work out the terms of distinct chunks, in the main languages."""
+        return self._resolved_terms(chunks)
+
     def _own(self, text: str) -> Analyzer | None:
         """Give the analyzer of a text's language, where that is certain.
 
