@@ -139,7 +139,7 @@ class Cards:
     """Reads cards; safe to use from several threads."""
 
     def __init__(self, coded: CodedTexts, name: str) -> None:
-        self._coded = tuple(coded)
+        self._coded: tuple[Any, ...] = tuple(coded)
         self._n_docs = len(coded.offsets) - 1
         self._name = name
 

@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from likewise.compiled import Bytes, Int, Ints, Longs, Offsets, kernel
+from likewise.compiled import Bytes, Ids, Int, Ints, Longs, Offsets, kernel
 
 # Places of a table, a symbol each but for the last, which stands for what has none.
 TABLE = 256
@@ -86,7 +86,7 @@ def _laid(chosen: Sequence[bytes]) -> Symbols:
     return Symbols(values, sizes)
 
 
-def _best(symbols: Symbols, ones: Ints, twos: Ints) -> list[bytes]:
+def _best(symbols: Symbols, ones: Ints, twos: Ids) -> list[bytes]:
     """Choose from symbols, and from pairs of them, those that stand for most bytes of a sample."""
     names = [
         value.to_bytes(size, "little")
@@ -155,12 +155,13 @@ def _put_eight_bytes(value: Any, out: Bytes) -> None:
 
 @kernel
 def count_codes(
-    data: Bytes, bounds: Ints, values: Longs, sizes: Bytes, ones: Ints, twos: Ints
+    data: Bytes, bounds: Ints, values: Longs, sizes: Bytes, ones: Ints, twos: Ids
 ) -> None:
     """Count codes, and pairs of codes that follow one another; a byte without one is 256 + byte."""
     firsts = _first_codes(values, sizes)
     for i in range(len(bounds) - 1):
-        at, stop, before = bounds[i], bounds[i + 1], -1
+        at, stop = bounds[i], bounds[i + 1]
+        before: Int = -1
         while at < stop:
             code = _longest(data, at, stop, values, sizes, firsts)
             if code < 0:
@@ -225,7 +226,7 @@ def decode_texts(
         if not 0 <= text < len(offsets) - 1:
             return np.empty(0, np.uint8), ends[:0]
         size = np.int64(offsets[text + 1]) - np.int64(offsets[text])
-        room += 3 + _LONGEST * min(max(size, 0), len(codes))
+        room += 3 + _LONGEST * min(max(int(size), 0), len(codes))
     out = np.empty(room, np.uint8)
     out[0] = _OPEN
     at = 1
@@ -233,7 +234,7 @@ def decode_texts(
         out[at] = _OPEN
         start, stop = np.int64(offsets[texts[i]]), np.int64(offsets[texts[i] + 1])
         table = TABLE * (np.searchsorted(runs, texts[i], side="right") - 1)
-        end = -1
+        end: Int = -1
         if 0 <= start <= stop <= len(codes) and 0 <= table <= len(sizes) - TABLE:
             mine = values[table : table + TABLE], sizes[table : table + TABLE]
             end = _decode(codes[start:stop], *mine, out, at + 1)
@@ -261,7 +262,7 @@ def _decode(codes: Bytes, values: Longs, sizes: Bytes, out: Bytes, at: Int) -> I
         elif codes[i] == _ESCAPE and i + 1 < n:
             i += 1
             out[at] = codes[i]
-            size = 1
+            size = np.int64(1)
         else:
             return -1
         at += size

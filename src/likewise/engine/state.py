@@ -47,7 +47,7 @@ class State:
     def __init__(self, shown: Snapshot | _Shown, origin: State | None = None) -> None:
         # Of one that is held for a question: the one that was asked.
         self._origin = origin
-        self._refreshing = origin._refreshing if origin is not None else Lock()
+        self._refreshing: Lock = origin._refreshing if origin is not None else Lock()
         self._shown = shown if isinstance(shown, _Shown) else _Shown(shown)
 
     @property
