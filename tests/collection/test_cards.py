@@ -199,6 +199,11 @@ def test_altered_arrays_lead_nowhere():
         with pytest.raises(DamagedError, match="the file: cards: "):
             opened(out).take(range(3))
         out[name][:] = kept
+    for name in ("cards", "cards.runs", "cards.symbols", "cards.sizes"):
+        for n in (0, len(out[name]) - 1):
+            cut_off = {**out._arrays, name: out[name][:n]}
+            with pytest.raises(DamagedError, match="the file: cards: "):
+                opened(cut_off).take(range(500))
     for doc in (-1, 500):
         with pytest.raises(DamagedError, match="the file: cards: "):
             opened(out).take([doc])

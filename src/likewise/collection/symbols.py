@@ -235,7 +235,7 @@ def decode_texts(
         start, stop = np.int64(offsets[texts[i]]), np.int64(offsets[texts[i] + 1])
         table = TABLE * (np.searchsorted(runs, texts[i], side="right") - 1)
         end: Int = -1
-        if 0 <= start <= stop <= len(codes) and 0 <= table <= len(sizes) - TABLE:
+        if 0 <= start <= stop <= len(codes) and 0 <= table <= min(len(values), len(sizes)) - TABLE:
             mine = values[table : table + TABLE], sizes[table : table + TABLE]
             end = _decode(codes[start:stop], *mine, out, at + 1)
         if end < 0:
