@@ -35,14 +35,18 @@ import numpy as np
 
 import likewise as lw
 from likewise.like import candidates as finding
+from likewise.like.by_words import WordScores
 from likewise.like.components import Encoder
 from likewise.like.effort import accurate
 from likewise.like.hybrid import Hybrid, Likeness, weights_of
+from likewise.like.rescoring import largest
 from likewise.models.stored_vectors import vectors_of
 from likewise.retrieve.question import of_doc
 
 K, SEED = 10, 7
 FOCI = ("subject", "balanced", "thing")
+# About so many documents are scored for a query.
+RESCORED = 80
 PARTS = {
     "dense codes, scales": ("codes", "scales", "shares"),
     "specific words": ("words.sizes", "words.terms", "words.weights", "words.scales"),
@@ -154,9 +158,12 @@ def budget(c, n):
         step("add up words over postings", add, words)
         masks = [None] * len(s.segments)
         listed = step("list documents, all of it", mine.find, query, Hybrid().candidates, masks)
-        found = step("choose candidates", listed.take, query)
-        for name in ("dense", "specific", "words", "titles"):
-            step(f"score candidates: {name}", getattr(likeness, name).score, query, found)
+        estimates = step("estimate scores, first", listed.estimates, query)
+        step("estimate scores, once more", listed.estimates, query)
+        found = listed.docs[largest(estimates, listed.limit())[:RESCORED]]
+        scorer = step("make a table of words", WordScores, encoder, query, likeness.weights)
+        step(f"score {RESCORED} by words", scorer.score, found)
+        step(f"score {RESCORED} by dense vectors", likeness.dense.score, query, found)
         rank = lambda q, d: likeness.rank(  # noqa: E731
             q, k=K, candidates=Hybrid().candidates, feedback=3, omit=np.array([d])
         )

@@ -8,12 +8,18 @@ from hypothesis import strategies as st
 import likewise as lw
 from likewise.collection.records import encode
 from likewise.collection.words import term_rows
-from likewise.like.candidate_kernels import add_word, add_words, largest_scores, largest_sums
+from likewise.like.candidate_kernels import (
+    add_word,
+    add_words,
+    gather_rows,
+    largest_scores,
+    largest_sums,
+)
 from likewise.like.components import Encoder
 from likewise.like.effort import EFFORTS, measure_effort
 from likewise.like.hybrid import Likeness, weights_of
-from likewise.like.kernels import score_records, table_of
-from likewise.like.titles import cover_titles
+from likewise.like.kernels import TITLES, WORDS
+from likewise.like.rescoring import Rescorer, largest, ranked
 from likewise.models import kinds
 from likewise.models.stored_vectors import vectors_of
 from likewise.neighbours.cells import CellsFinder
@@ -21,6 +27,8 @@ from likewise.neighbours.largest import KEY_UNIT, room_for, rows_of
 from likewise.records import Filter
 from likewise.retrieve.question import of_doc
 from likewise.stages.masks import mask_of
+
+from .one_part import score_part
 
 
 def documents(n):
@@ -77,8 +85,9 @@ def test_all_that_a_filter_leaves_are_compared(c):
     masks = [np.zeros(segment.n_docs, np.bool_) for segment in s.segments]
     masks[0][[3, 400, 800]] = masks[1][7] = True
     asked = mine.encoder.encode(*of_doc(s, 0))
-    docs = mine.candidates.find(asked, 10, masks).take(asked)
-    assert docs.tolist() == [3, 400, 800, 1007]
+    assert mine.candidates.find(asked, 10, masks).docs.tolist() == [3, 400, 800, 1007]
+    omit = np.array([2, 400])
+    assert mine.candidates.find(asked, 10, masks, omit).docs.tolist() == [3, 800, 1007]
     assert not len(mine.candidates.find(asked, 10, [~one & one for one in masks]).docs)
 
 
@@ -100,11 +109,12 @@ def test_more_effort_gives_more(c):
     mine = likeness(c)
     asked = mine.encoder.encode(*of_doc(c.snapshot, 0))
     masks = [None, None]
-    few = mine.candidates.find(asked, 20, masks).take(asked)
+    few = mine.candidates.find(asked, 20, masks)
     mine.candidates.effort = 3.0
-    many = mine.candidates.find(asked, 20, masks).take(asked)
-    assert len(few) >= 20
-    assert len(many) >= 60
+    many = mine.candidates.find(asked, 20, masks)
+    assert (few.limit(), few.limit(0.4), few.limit(0.4, least=11)) == (20, 8, 11)
+    assert many.limit() == 60
+    assert len(few.docs) < len(many.docs)
 
 
 def test_sums_of_words_are_those_of_postings(c):
@@ -153,6 +163,57 @@ def test_kernels_equal_numpy(seed, room, n):
     assert np.array_equal(one, expected)
 
 
+@given(st.integers(0, 2**32 - 1), st.sampled_from([np.int8, np.float32]), st.integers(1, 150))
+@settings(max_examples=30)
+def test_rows_are_gathered(seed, kind, width):
+    random = np.random.default_rng(seed)
+    codes = random.integers(-127, 128, (60, width)).astype(kind)
+    scales = random.random(60).astype(np.float32)
+    rows, places = random.permutation(60)[:40], random.permutation(40)
+    out, factors = np.zeros((40, width), kind), np.zeros(40, np.float32)
+    gather_rows(rows, codes, scales, places, out, factors)
+    assert np.array_equal(out[places], codes[rows])
+    assert np.array_equal(factors[places], scales[rows])
+
+
+def test_of_what_is_listed_the_best_are_scored(c):
+    """Estimates are rough: what is scored has all that scoring each of them would find, nearly."""
+    mine, omit = likeness(c), np.array([0])
+    asked = mine.encoder.encode(*of_doc(c.snapshot, 0))
+    listed = mine.candidates.find(asked, 80, [None, None], omit)
+    scored = []
+    words = mine._word_scores(asked)
+
+    class Counted:
+        def score(self, docs):
+            scored.extend(docs.tolist())
+            return words.score(docs)
+
+    rescorer = Rescorer(listed, mine._dense, Counted())
+    found = rescorer.best(asked, 10)
+    every = ranked(listed.docs, mine.score(asked, listed.docs), 10)
+    assert found.docs.tolist() == every.docs.tolist()
+    assert found.scores.tobytes() == every.scores.tobytes()
+    assert len(scored) == len(set(scored)) < len(listed.docs)
+    assert 0 not in scored
+    # Of so many all are scored, and none again.
+    deep = rescorer.best(asked, 80)
+    best = largest(listed.estimates(asked), listed.limit())
+    assert set(listed.docs[best].tolist()) == set(scored)
+    assert len(scored) == len(set(scored))
+    assert np.array_equal(deep.docs[:10], found.docs)
+
+
+@given(st.lists(st.integers(-9, 9), max_size=40), st.integers(1, 50))
+def test_the_largest_estimates(scores, n):
+    given_ = np.array(scores, np.float32)
+    found = largest(given_, n)
+    order = np.lexsort((np.arange(len(scores)), -given_))
+    assert found.tolist() == order[: len(found)].tolist()
+    assert len(found) >= min(n, len(scores))
+    assert not len(found) > n or given_[found[-1]] == given_[found[n - 1]]
+
+
 def test_scores_by_records_are_bm25(c):
     s = c.snapshot
     segment = s.segments[0]
@@ -160,9 +221,8 @@ def test_scores_by_records_are_bm25(c):
     terms = np.sort(random.permutation(s.n_terms)[: s.n_terms // 2])
     weights, rows = random.normal(size=len(terms)), np.arange(0, 1000, 7)
     norms = random.random(len(rows)).astype(np.float32) + 1
-    out = np.empty(len(rows))
-    table = table_of(terms, weights)
-    score_records(rows, (records.stream, records.offsets), table, norms, out)
+    stream = records.stream, records.offsets
+    out = score_part(WORDS, rows, stream, (terms, weights), norms=norms)
     bounds, theirs, counts = s.term_counts(rows)
     vector = np.zeros(s.n_terms)
     vector[terms] = weights
@@ -177,15 +237,16 @@ def test_long_records_are_scored_whole():
     bounds, none = np.array([0, 700]), np.zeros(2, np.int64)
     stream, ends = encode(bounds, terms, counts, np.empty(0, np.uint32), none)
     records = (stream, np.array([0, *ends], np.uint32))
-    asked, row, out = np.arange(0, 2100, 2), np.zeros(1, np.int64), np.empty(1)
-    table = table_of(asked, np.linspace(0.1, 1, len(asked)))
+    asked, row = np.arange(0, 2100, 2), np.zeros(1, np.int64)
+    column = asked, np.linspace(0.1, 1, len(asked))
     vector, rarity = np.zeros(2100), np.linspace(1, 2, 2100)
     vector[asked] = np.linspace(0.1, 1, len(asked))
-    score_records(row, records, table, np.array([1.5], np.float32), out)
-    assert out[0] == pytest.approx((vector[terms] * counts / (counts + 1.5)).sum(), abs=1e-8)
-    cover_titles(row, records, rarity, table, out)
+    norms = np.array([1.5], np.float32)
+    [score] = score_part(WORDS, row, records, column, norms=norms)
+    assert score == pytest.approx((vector[terms] * counts / (counts + 1.5)).sum(), abs=1e-8)
+    [score] = score_part(TITLES, row, records, column, rarity=rarity)
     expected = (vector[terms] * rarity[terms]).sum() / rarity[terms].sum()
-    assert out[0] == pytest.approx(expected, abs=1e-12)
+    assert score == pytest.approx(expected, abs=1e-12)
 
 
 def test_a_filter_or_many_answers_leave_none_out(tmp_path, monkeypatch):

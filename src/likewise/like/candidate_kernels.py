@@ -13,6 +13,8 @@ from likewise.neighbours.largest import KEY_UNIT, keep_largest, key_of
 
 # Sums are looked through in tiles of so many columns, whose maxima are taken many at a time.
 _COLUMNS, _TILE = 64, 2048
+# Vectors stand all over memory: of so many at a time each line of the cache is fetched first.
+_AT_ONCE, _LINE = 16, 64
 # Maxima of columns are counted by so many bits less.
 _COARSE = 4
 
@@ -117,3 +119,33 @@ def largest_scores(rows: Ints, scores: Floats, added: tuple[Sums, Any], keys: In
                 size = keep_largest(keys, size, n)
                 least = keys[n - 1] >> 32
     return keep_largest(keys, size, n)
+
+
+@kernel
+def gather_rows(
+    rows: Ints,
+    codes: NDArray[Any],
+    scales: Floats,
+    places: Ints,
+    out: NDArray[Any],
+    factors: Floats,
+) -> Any:
+    """Copy vectors and their scales to places.
+
+    Equals `out[places], factors[places] = codes[rows], scales[rows]`. What it gives is of no use,
+    but that the lines of the cache that it is summed from are fetched side by side.
+    """
+    width: Int = codes.shape[1]
+    step: Int = max(_LINE // codes.itemsize, 1)
+    fetched = 0.0
+    for first in range(0, len(rows), _AT_ONCE):
+        last: Int = min(first + _AT_ONCE, len(rows))
+        for row in rows[first:last]:
+            for k in range(0, width, step):
+                fetched += codes[row, k]
+        for i in range(first, last):
+            here, row = places[i], rows[i]
+            for k in range(width):
+                out[here, k] = codes[row, k]
+            factors[here] = scales[row]
+    return fetched

@@ -9,8 +9,8 @@ By dense vectors and words together: the cells near the query's vector (`neighbo
 read, or where a segment has none all of its vectors, and what words have added up for a document is
 there already.
 
-Of what is listed those best by whole vectors and sums are chosen: some for the first ranking, and
-more after feedback, by the query as it has turned. How much is read, listed and chosen is
+What is listed has an estimate by whole vectors and sums, by which it is scored (`like.rescoring`):
+before feedback, and after it by the query as it has turned. How much is read, listed and scored is
 multiplied by the collection's `effort`, which is counted on a sample of its documents when a model
 is stored (`like.effort`).
 """
@@ -30,11 +30,16 @@ from likewise.collection.postings import BLOCK, bm25_norms
 from likewise.collection.segment import Segment
 from likewise.collection.words import MAIN, TITLE, term_rows
 from likewise.compiled import Bools, Doubles, Floats, Ints
-from likewise.like.candidate_kernels import add_words, largest_scores, largest_sums
+from likewise.like.candidate_kernels import (
+    add_words,
+    gather_rows,
+    largest_scores,
+    largest_sums,
+)
 from likewise.like.components import EncodedQuery, Encoder
 from likewise.models.model import Weights
 from likewise.neighbours.cells import CellsFinder
-from likewise.neighbours.int8 import scan_points, scan_rows
+from likewise.neighbours.int8 import Coded, scan_points, scan_rows
 from likewise.neighbours.largest import room_for, rows_of
 from likewise.retrieve.models import bm25_idf
 
@@ -73,9 +78,9 @@ class Candidates:
     def find(
         self, query: EncodedQuery, n: int, masks: Sequence[Bools | None], omit: Ints = _NO_DOCS
     ) -> Listed:
-        """List documents of the masks, of which about n (times the effort) are to be chosen.
+        """List documents of the masks, of which about n (times the effort) are to be scored.
 
-        Among these are, if all goes well, those most like the query.
+        Among these are, if all goes well, those most like the query; those of `omit` are not.
         """
         segments = self.collection.segments
         opened = [
@@ -86,7 +91,8 @@ class Candidates:
         if not sum(opened):
             return Listed(self, _NO_DOCS, None, n)
         if sum(opened) <= _BY_HEADS * n:
-            return Listed(self, self._all(masks), None, n, omit)
+            docs = self._all(masks)
+            return Listed(self, docs[~np.isin(docs, omit)], None, n)
         share = self.collection.n_docs / sum(opened)
         fields = self._weighed(query, share)
         point = self.weights.dense * query.point
@@ -102,8 +108,10 @@ class Candidates:
                 rows, mine = self._of_segment(i, words, point / scale, n, (mask, opened[i]))
                 found.append(rows + self.collection.bases[i])
                 sums.append(mine)
-        by_words = np.concatenate(sums) * np.float32(words.factor * scale)
-        return Listed(self, np.concatenate(found), by_words, n, omit)
+        docs, by_words = np.concatenate(found), np.concatenate(sums)
+        left = ~np.isin(docs, omit)
+        by_words = by_words[left] * np.float32(words.factor * scale)
+        return Listed(self, docs[left], by_words, n)
 
     def _all(self, masks: Sequence[Bools | None]) -> Ints:
         """Give all documents of the masks: where they are few, or many are wanted."""
@@ -268,48 +276,42 @@ class Candidates:
 class Listed:
     """Documents that were listed, ascending, and what words give to each, as far as was read.
 
-    Where there is no such number all of them are chosen. Those of `omit` never are.
+    Where there is no such number all of them are to be scored; else about n of them.
     """
 
-    def __init__(
-        self, by: Candidates, docs: Ints, by_words: Floats | None, n: int, omit: Ints = _NO_DOCS
-    ) -> None:
+    def __init__(self, by: Candidates, docs: Ints, by_words: Floats | None, n: int) -> None:
         self._by = by
         self.docs = docs
         self.by_words = by_words
         self.n = n
-        self._left = np.ones(len(docs), np.bool_)
-        for doc in omit.tolist():
-            self._left[docs == doc] = False
 
-    def take(self, query: EncodedQuery, *, share: float = 1.0, least: int = 0) -> Ints:
-        """Choose those with the best scores by whole dense vectors and what words give.
+    def limit(self, share: float = 1.0, *, least: int = 0) -> int:
+        """Give how many are to be scored, of a share of them and no fewer than the least."""
+        return max(math.ceil(share * self.n), least)
 
-        That is a share of what is to be chosen, less what was taken before; `query` may have turned
-        since.
-        """
-        n = max(math.ceil(share * self.n), least)
-        chosen = self._left
-        if self.by_words is not None and n < len(self.docs):
-            scores = self._by_vectors(query) + self.by_words
-            # Of damaged vectors.
-            scores[np.isnan(scores)] = -np.inf
-            chosen = chosen & (scores >= np.partition(scores, len(scores) - n)[len(scores) - n])
-        self._left = self._left & ~chosen
-        taken: Ints = self.docs[chosen]
-        return taken
-
-    def _by_vectors(self, query: EncodedQuery) -> Floats:
+    def estimates(self, query: EncodedQuery) -> Floats:
+        """Give scores by whole dense vectors and what words give; `query` may have turned since."""
         scores = np.zeros(len(self.docs), np.float32)
-        if self._by.weights.dense:
+        if self._by.weights.dense and len(self.docs):
             asked = (self._by.weights.dense * query.point).astype(np.float32)
-            for i, places, rows in self._by.collection.by_segment(self.docs):
-                codes, scales, _ = self._by.encoder.segments[i]
-                part = scores if len(rows) == len(scores) else np.empty(len(rows), np.float32)
-                scan_rows(rows, codes, scales, asked, part)
-                if part is not scores:
-                    scores[places] = part
+            scan_points(*self._vectors, asked, scores)
+        if self.by_words is not None:
+            scores += self.by_words
+        # Of damaged vectors.
+        scores[np.isnan(scores)] = -np.inf
         return scores
+
+    @cached_property
+    def _vectors(self) -> Coded:
+        """The dense vectors of what was listed, which stand all over memory, side by side."""
+        segments = self._by.encoder.segments
+        made = Coded(
+            np.empty((len(self.docs), segments[0].codes.shape[1]), segments[0].codes.dtype),
+            np.empty(len(self.docs), np.float32),
+        )
+        for i, places, rows in self._by.collection.by_segment(self.docs):
+            gather_rows(rows, *segments[i][:2], places, *made)
+        return made
 
 
 class _Words:

@@ -1,4 +1,4 @@
-"""What likeness is made of: dense vectors, specific words and all words, each scored by itself.
+"""What likeness is made of: dense vectors, specific words and all words.
 
 Titles, the fourth part, are in `titles`.
 """
@@ -13,7 +13,7 @@ import numpy as np
 
 from likewise.collection.records import TermCounts
 from likewise.compiled import Doubles, Floats, Ids, Ints, Offsets, kernel
-from likewise.like.kernels import Rows, Words, scan_words, score_records, score_words, table_of
+from likewise.like.kernels import Rows, Words, scan_words, table_of
 from likewise.models.document_vectors import DocumentVectors
 from likewise.models.stored_vectors import StoredVectors
 from likewise.models.triple import Triples
@@ -190,11 +190,7 @@ class Encoder:
 
 
 class Component(Protocol):
-    """A part of likeness: scores any documents."""
-
-    def score(self, query: EncodedQuery, docs: Ints) -> Doubles:
-        """Score documents, in double precision and one order of sums."""
-        ...
+    """A part of likeness."""
 
     def scan(self, query: EncodedQuery, weight: float, out: Floats) -> None:
         """Add `weight` times the scores of all documents, in single precision."""
@@ -202,7 +198,7 @@ class Component(Protocol):
 
 
 class WordComponent(Component, Protocol):
-    """A part of likeness that splits by words."""
+    """A part of likeness that splits by words; `by_words` scores documents by all of these."""
 
     def split(self, query: EncodedQuery, docs: Ints, terms: Ints) -> Doubles:
         """Give what terms (ascending) give to the scores of documents, a row for each."""
@@ -224,7 +220,7 @@ class Dense:
         return VectorSearch(parts, self._encoder.collection.bases)
 
     def score(self, query: EncodedQuery, docs: Ints) -> Doubles:
-        """Score documents."""
+        """Score documents, in double precision and one order of sums."""
         return self.search.scores(query.point, docs)
 
     def scan(self, query: EncodedQuery, weight: float, out: Floats) -> None:
@@ -251,18 +247,9 @@ class SpecificWords:
         self._encoder = encoder
         self._collection = encoder.collection
 
-    def score(self, query: EncodedQuery, docs: Ints) -> Doubles:
-        """Score documents."""
-        table, scores = table_of(query.terms, query.weights), np.empty(len(docs))
-        for i, places, rows in self._collection.by_segment(docs):
-            part = np.empty(len(rows))
-            score_words(rows, self._encoder.segments[i].words, table, part)
-            scores[places] = part
-        return scores
-
     def scan(self, query: EncodedQuery, weight: float, out: Floats) -> None:
         """Add the scores of all documents."""
-        table, bases = table_of(query.terms, query.weights), self._collection.bases.tolist()
+        table, bases = table_of(specific=(query.terms, query.weights)), self._collection.bases
         for i, segment in enumerate(self._encoder.segments):
             scan_words(segment.words, table, weight, out[bases[i] : bases[i + 1]])
 
@@ -287,18 +274,6 @@ class AllWords:
 
     def __init__(self, encoder: Encoder) -> None:
         self._encoder = encoder
-
-    def score(self, query: EncodedQuery, docs: Ints) -> Doubles:
-        """Score documents; 0 for those that have none of the words."""
-        encoder, scores = self._encoder, np.empty(len(docs))
-        table = table_of(query.words.terms, query.words.weights)
-        norms = encoder.retriever.norms(docs)
-        for i, places, rows in encoder.collection.by_segment(docs):
-            part = np.empty(len(rows))
-            records = encoder.collection.segments[i].words().records
-            score_records(rows, (records.stream, records.offsets), table, norms[places], part)
-            scores[places] = part
-        return scores
 
     def scan(self, query: EncodedQuery, weight: float, out: Floats) -> None:
         """Add the scores of all documents."""

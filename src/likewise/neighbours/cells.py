@@ -39,6 +39,7 @@ from likewise.compiled import (
 from likewise.errors import DamagedError, UsageError
 from likewise.neighbours.int8 import LARGEST, Coded, CodedPoints, Codes, scan_points
 from likewise.neighbours.largest import KEY_UNIT, keep_largest, key_of, room_for, rows_of
+from likewise.neighbours.tiles import largest_of
 
 # So many cells for the root of the number of vectors, learnt from so many vectors each, and no
 # fewer than `_FEWEST`.
@@ -50,6 +51,10 @@ _SHARE, _TIMES, _SPARE = 0.06, 4, 400
 _LARGEST_WEIGHT = 32_000
 # So many rows of a cell at a time.
 _PART = 256
+# Scores are counted by so many ranges of so many bits, which are two in all; what is not allowed
+# has the least number that there is.
+_RANGES, _RANGE_BITS = 1 << 12, 13
+_NEVER = -(1 << 31)
 
 _NO_ROWS: NDArray[np.int16] = np.zeros(0, np.int16)
 # Products of so many bytes and 16-bit numbers stay within 32 bits.
@@ -297,23 +302,26 @@ def read_cells(
 
     Rows have the score `heads @ query * unit + added * factor`, cell by cell until `read` rows were
     read; what is not allowed is left out, where the mask is not empty. Products come first, then
-    the sums that are added, which stand all over memory: so they are fetched at once.
+    the sums that are added, which stand all over memory: so they are fetched at once. Which rows
+    are among the best is told when all have a score, by how many have one as large.
     """
     bounds, rows, heads = lists
     asked, unit = query
     sums, factor = added
-    size: Int = 0
-    done = np.int64(0)
-    least: Any = -(np.int64(1) << 62)
+    total = np.int64(0)
+    n_cells = 0
+    while n_cells < len(order) and total < read:
+        cell = order[n_cells]
+        total += max(np.int64(bounds[cell + 1]) - np.int64(bounds[cell]), 0)
+        n_cells += 1
+    scores = np.empty(total, np.int32)
     to_key, sums_to_key = unit * KEY_UNIT, factor * KEY_UNIT
     products = np.empty(_PART, np.int32)
     values = np.empty(_PART, np.float64)
-    for i in range(len(order)):
-        if done >= read:
-            break
+    done = np.int64(0)
+    for i in range(n_cells):
         start: Int = np.int64(bounds[order[i]])
         stop: Int = np.int64(bounds[order[i] + 1])
-        done += max(stop - start, 0)
         for first in range(start, stop, _PART):
             last: Int = min(first + _PART, stop)
             mine, m = rows[first:last], last - first
@@ -323,11 +331,47 @@ def read_cells(
             if len(sums):
                 for j in range(m):
                     values[j] += sums[mine[j]] * sums_to_key
+            out = scores[done : done + m]
             for j in range(m):
-                if values[j] >= least and (len(allowed) == 0 or allowed[mine[j]]):
-                    keys[size] = key_of(np.floor(values[j]), mine[j])
-                    size += 1
-                    if size == len(keys):
-                        size = keep_largest(keys, size, n)
-                        least = keys[n - 1] >> 32
+                out[j] = np.int32(np.floor(values[j]))
+            if len(allowed):
+                for j in range(m):
+                    if not allowed[mine[j]]:
+                        out[j] = _NEVER
+            done += m
+    least: Any = least_of_largest(scores, n)
+    size: Int = 0
+    done = 0
+    for i in range(n_cells):
+        start = np.int64(bounds[order[i]])
+        for j in range(max(np.int64(bounds[order[i] + 1]) - start, 0)):
+            score = scores[done + j]
+            if score >= least and score != _NEVER:
+                keys[size] = key_of(score, rows[start + j])
+                size += 1
+                if size == len(keys):
+                    size = keep_largest(keys, size, n)
+                    least = max(least, keys[n - 1] >> 32)
+        done += max(np.int64(bounds[order[i] + 1]) - start, 0)
     return keep_largest(keys, size, n)
+
+
+@kernel
+def least_of_largest(scores: Ids, n: Int) -> Int:
+    """Give a number that at least n of the scores are not below, near the largest of such.
+
+    It is the lower end of one of some thousand ranges below the largest score.
+    """
+    high = np.int64(_NEVER)
+    for first in range(0, len(scores), _PART):
+        high = max(high, np.int64(largest_of(scores[first : first + _PART])))
+    low = high + 1 - (_RANGES << _RANGE_BITS)
+    numbers = np.zeros(_RANGES, np.int64)
+    for i in range(len(scores)):
+        numbers[max(np.int64(scores[i]) - low, 0) >> _RANGE_BITS] += 1
+    place: Int = _RANGES
+    there: Int = 0
+    while place > 1 and there < n:
+        place -= 1
+        there += numbers[place]
+    return low + (place << _RANGE_BITS) if there >= n else np.int64(_NEVER)
