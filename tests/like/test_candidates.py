@@ -11,12 +11,16 @@ from likewise.collection.words import term_rows
 from likewise.like.candidate_kernels import (
     add_word,
     add_words,
+    choose_within,
+    column_maxima,
     gather_rows,
     largest_scores,
     largest_sums,
+    room_for_maxima,
 )
+from likewise.like.candidates import without
 from likewise.like.components import Encoder
-from likewise.like.effort import EFFORTS, measure_effort
+from likewise.like.effort import EFFORTS, accurate, measure_effort
 from likewise.like.hybrid import Likeness, weights_of
 from likewise.like.kernels import TITLES, WORDS
 from likewise.like.rescoring import Rescorer, largest, ranked
@@ -105,6 +109,21 @@ def test_effort_is_counted(c, monkeypatch):
     assert measure_effort(Encoder(stored), stored.typical) == 0.001
 
 
+def test_what_scores_as_much_as_the_last_is_right(c):
+    mine = likeness(c)
+    asked = mine.encoder.encode(*of_doc(c.snapshot, 0))
+    [best] = accurate([mine], asked, 0, feedback=3)
+    ranking, turned = mine.rank(asked, k=20, candidates=0, feedback=3, omit=np.array([0]))
+    assert best.docs.tolist() == ranking.docs[:10].tolist()
+    assert best.least == ranking.scores[9]
+    assert np.array_equal(best.query.point, turned.point)
+    assert best.count(mine, ranking.docs[:10]) == 10
+    assert best.count(mine, ranking.docs[2:12]) == 8
+    # The last two share the last but one's place.
+    alike = best._replace(least=float(ranking.scores[11]) * (1 + 5e-7))
+    assert alike.count(mine, ranking.docs[2:12]) == 10
+
+
 def test_more_effort_gives_more(c):
     mine = likeness(c)
     asked = mine.encoder.encode(*of_doc(c.snapshot, 0))
@@ -122,8 +141,10 @@ def test_sums_of_words_are_those_of_postings(c):
     postings = segment.words().postings
     terms = np.array([3, 10, 10**6, 40])
     rows, weights = term_rows(terms, postings.terms), np.array([900, -300, 50, 7000], np.int32)
-    sums = np.zeros(1 << 16, np.int16)
-    add_words(postings, rows, weights, sums)
+    sums = np.ones(1 << 16, np.int16)
+    maxima, mask = room_for_maxima(sums), np.zeros(0, np.bool_)
+    none = postings, np.zeros(0, np.int64), np.zeros(0, np.int32)
+    add_words((postings, rows, weights), none, mask, sums, maxima)
     expected = np.zeros(1 << 16, np.int16)
     for row, weight in zip(rows.tolist(), weights.tolist(), strict=True):
         if row >= 0:
@@ -133,6 +154,38 @@ def test_sums_of_words_are_those_of_postings(c):
             np.add.at(expected, postings.docs[start:stop], impacts.astype(np.int16))
     assert np.array_equal(sums, expected)
     assert sums.any()
+    assert np.array_equal(maxima, maxima_of(expected))
+    # Of both fields, of what is allowed.
+    both, mask = sums.copy(), np.arange(segment.n_docs) % 3 > 0
+    add_words(
+        (postings, rows[:2], weights[:2]), (postings, rows[2:], weights[2:]), mask, both, maxima
+    )
+    expected[: len(mask)] *= mask
+    assert np.array_equal(both, expected)
+    assert np.array_equal(maxima, maxima_of(expected))
+
+
+def maxima_of(sums):
+    return np.maximum(sums.reshape(-1, 32, 64).max(axis=1), 0)
+
+
+@given(st.lists(st.tuples(st.integers(-9, 9), st.integers(0, 9)), max_size=30), st.integers(0, 60))
+def test_words_are_chosen_within_a_limit(words, limit):
+    weights = np.array([weight for weight, _ in words], np.float64)
+    sizes = np.array([size for _, size in words], np.int64)
+    order = np.argsort(-np.abs(weights), kind="stable")
+    expected, left = [], limit
+    for place in order.tolist():
+        if weights[place] and 0 < sizes[place] <= left:
+            expected.append(place)
+            left -= sizes[place]
+    assert choose_within(order, weights, sizes, limit).tolist() == expected
+
+
+@given(st.lists(st.integers(0, 50), unique=True).map(sorted), st.lists(st.integers(0, 50)))
+def test_documents_are_left_out(docs, omit):
+    docs, omit = np.array(docs, np.int64), np.array(omit, np.int64)
+    assert np.array_equal(without(docs, omit), ~np.isin(docs, omit))
 
 
 @given(st.integers(0, 2**32 - 1), st.integers(1, 12), st.integers(1, 9000))
@@ -143,8 +196,11 @@ def test_kernels_equal_numpy(seed, room, n):
     sums[:n] = random.integers(-50, 50, n)
     allowed = random.random(n) < 0.7
     for mask in (np.zeros(0, np.bool_), allowed):
-        keys = room_for(room)
-        size = largest_sums(sums, n, mask, keys, room)
+        keys, left, maxima = room_for(room), sums.copy(), room_for_maxima(sums)
+        if len(mask):
+            left[:n] *= mask
+        column_maxima(left, maxima)
+        size = largest_sums(left, n, maxima, keys, room)
         rows = np.flatnonzero((sums[:n] > 0) & (allowed if len(mask) else True))
         best = rows[np.lexsort((rows, -sums[rows].astype(int)))[:room]]
         assert rows_of(keys[:size]).tolist() == sorted(best.tolist())

@@ -24,17 +24,20 @@ from functools import cached_property
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from likewise.collection.postings import BLOCK, bm25_norms
 from likewise.collection.segment import Segment
 from likewise.collection.words import MAIN, TITLE, term_rows
 from likewise.compiled import Bools, Doubles, Floats, Ints
 from likewise.like.candidate_kernels import (
+    Sums,
+    Weighed,
     add_words,
+    choose_within,
     gather_rows,
     largest_scores,
     largest_sums,
+    room_for_maxima,
 )
 from likewise.like.components import EncodedQuery, Encoder
 from likewise.models.model import Weights
@@ -57,12 +60,12 @@ _IMPACT = 255
 # What specific words give for their impact is measured on so many documents.
 _SAMPLE = 200
 
-Sums = NDArray[np.int16]
 # Terms and their weights.
 _Weighed = tuple[Ints, Doubles]
 _ALL: Bools = np.zeros(0, np.bool_)
 _NO_SUMS: Sums = np.zeros(0, np.int16)
 _NO_DOCS: Ints = np.zeros(0, np.int64)
+_NO_WORDS = _NO_DOCS, np.zeros(0, np.int32)
 
 
 class Candidates:
@@ -92,7 +95,7 @@ class Candidates:
             return Listed(self, _NO_DOCS, None, n)
         if sum(opened) <= _BY_HEADS * n:
             docs = self._all(masks)
-            return Listed(self, docs[~np.isin(docs, omit)], None, n)
+            return Listed(self, docs[without(docs, omit)], None, n)
         share = self.collection.n_docs / sum(opened)
         fields = self._weighed(query, share)
         point = self.weights.dense * query.point
@@ -109,7 +112,7 @@ class Candidates:
                 found.append(rows + self.collection.bases[i])
                 sums.append(mine)
         docs, by_words = np.concatenate(found), np.concatenate(sums)
-        left = ~np.isin(docs, omit)
+        left = without(docs, omit)
         by_words = by_words[left] * np.float32(words.factor * scale)
         return Listed(self, docs[left], by_words, n)
 
@@ -130,12 +133,11 @@ class Candidates:
         lists, sums, factor = list[Ints](), _NO_SUMS, words.factor
         with self._space(segment.n_docs) as space:
             if factor:
-                sums = space
-                sums[:] = 0
-                words.add(segment, sums)
+                sums, maxima = space, room_for_maxima(space)
+                words.add(segment, mask, sums, maxima)
                 wanted = min(_BY_WORDS * n, n_open)
-                keys, allowed = room_for(wanted), _ALL if mask is None else mask
-                lists.append(keys[: largest_sums(sums, segment.n_docs, allowed, keys, wanted)])
+                keys = room_for(wanted)
+                lists.append(keys[: largest_sums(sums, segment.n_docs, maxima, keys, wanted)])
             if self.weights.dense:
                 wanted = min(_BY_HEADS * n, n_open)
                 lists.append(self._by_dense(i, point, wanted, (sums, factor), opened))
@@ -206,14 +208,10 @@ class Candidates:
 
     def _within(self, share: float, terms: Ints, doc_freqs: Ints, weights: Doubles) -> _Weighed:
         """Choose the weightiest words that have no more postings together than may be read."""
-        left = max(share * self.collection.n_docs, _LEAST_POSTINGS) * self.effort
-        order = np.lexsort((terms, -np.abs(weights)))
-        order = order[(weights != 0)[order] & (doc_freqs > 0)[order]]
-        chosen = []
-        for place, n in zip(order.tolist(), doc_freqs[order].tolist(), strict=True):
-            if n <= left:
-                chosen.append(place)
-                left -= n
+        limit = max(share * self.collection.n_docs, _LEAST_POSTINGS) * self.effort
+        # Terms ascend, also among equals.
+        order = np.argsort(-np.abs(weights), kind="stable")
+        chosen = choose_within(order, weights, doc_freqs, limit)
         return terms[chosen], weights[chosen]
 
     @cached_property
@@ -273,6 +271,15 @@ class Candidates:
         return [None] * len(self.collection.segments)
 
 
+def without(docs: Ints, omit: Ints) -> Bools:
+    """Tell which of ascending documents are not among some others."""
+    left = np.ones(len(docs), np.bool_)
+    if len(docs):
+        at = np.minimum(np.searchsorted(docs, omit), len(docs) - 1)
+        left[at[docs[at] == omit]] = False
+    return left
+
+
 class Listed:
     """Documents that were listed, ascending, and what words give to each, as far as was read.
 
@@ -326,9 +333,13 @@ class _Words:
         # What a sum is multiplied by: an impact of 255 is one of 1, and products are cut to 256ths.
         self.factor = unit * (_IMPACT + 1) / _IMPACT
 
-    def add(self, segment: Segment, sums: Sums) -> None:
-        """Add what the words give to documents of a segment."""
-        for field, (terms, whole) in self.fields.items():
-            if len(terms):
-                postings = segment.words(field).postings
-                add_words(postings, term_rows(terms, postings.terms), whole, sums)
+    def add(self, segment: Segment, mask: Bools | None, sums: Sums, maxima: Sums) -> None:
+        """Add up what the words give to documents of a segment, and the maxima of columns."""
+        main, titles = (self._rows(segment, field) for field in (MAIN, TITLE))
+        add_words(main, titles, _ALL if mask is None else mask, sums, maxima)
+
+    def _rows(self, segment: Segment, field: str) -> Weighed:
+        """Give the words of a field by their rows; none where none of it is read."""
+        terms, whole = self.fields.get(field, _NO_WORDS)
+        postings = segment.words(field if len(terms) else MAIN).postings
+        return postings, term_rows(terms, postings.terms), whole

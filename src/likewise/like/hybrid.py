@@ -325,8 +325,7 @@ class Likeness:
     def split(self, query: EncodedQuery, docs: Ints) -> list[Parts]:
         """Take the scores of documents apart."""
         topics = self.weights.dense * self.rows(docs) * query.point
-        terms = np.union1d(query.terms, query.words.terms)
-        terms = np.union1d(terms, query.said_terms)
+        terms = np.unique(np.concatenate([query.terms, query.words.terms, query.said_terms]))
         parts = np.zeros((3, len(docs), len(terms)))
         by_words: tuple[tuple[float, WordComponent], ...] = (
             (self.weights.specific, self.specific),
@@ -336,11 +335,11 @@ class Likeness:
         for i, (weight, component) in enumerate(by_words):
             if weight:
                 parts[i] = weight * component.split(query, docs, terms)
-        found = []
-        for i, row in enumerate(topics):
-            there = np.flatnonzero((parts[:, i] != 0).any(axis=0))
-            found.append(Parts(row, terms[there], *parts[:, i, there]))
-        return found
+        there = map(np.flatnonzero, (parts != 0).any(axis=0))
+        return [
+            Parts(row, terms[mine], *parts[:, i, mine])
+            for i, (row, mine) in enumerate(zip(topics, there, strict=True))
+        ]
 
     def with_feedback(self, query: EncodedQuery, docs: Ints) -> EncodedQuery:
         """Turn a query towards the mean of the dense vectors of documents."""

@@ -35,18 +35,24 @@ class Table(NamedTuple):
     flags: Bytes
 
 
-def table_of(**columns: tuple[Ints, Doubles]) -> Table:
-    """Make a hash table of a query's words: `specific`, `words` and `titles`, as far as given."""
+Column = tuple[Ints, Doubles]
+NO_WORDS: Column = np.zeros(0, np.int64), np.zeros(0)
+
+
+def table_of(
+    specific: Column = NO_WORDS, words: Column = NO_WORDS, titles: Column = NO_WORDS
+) -> Table:
+    """Make a hash table of a query's words: distinct terms, and their values of each kind."""
     size = 4
-    while size < 4 * max(len(terms) for terms, _ in columns.values()):
+    while size < 4 * max(len(specific[0]), len(words[0]), len(titles[0])):
         size *= 2
-    keys, values = np.full(size, _EMPTY, np.int32), np.zeros((size, _COLUMNS), np.float64)
-    flags = np.zeros(_FLAGS + 1, np.uint8)
-    for name, (terms, weights) in columns.items():
-        column = ("specific", "words", "titles").index(name)
-        given = terms.astype(np.int32), weights.astype(np.float64, copy=False)
-        fill_table(*given, column, keys, values, flags)
-    return Table(keys, values, flags)
+    table = Table(
+        np.full(size, _EMPTY, np.int32),
+        np.zeros((size, _COLUMNS), np.float64),
+        np.zeros(_FLAGS + 1, np.uint8),
+    )
+    fill_table(specific, words, titles, table)
+    return table
 
 
 @kernel
@@ -61,14 +67,23 @@ def place_of(term: Any, keys: Ids) -> Any:
 
 
 @kernel
-def fill_table(
-    terms: Ids, weights: Doubles, column: Int, keys: Ids, values: Doubles, flags: Bytes
-) -> None:
-    """Put distinct terms into a table, with weights in a column that has none so far."""
+def fill_table(specific: Column, words: Column, titles: Column, table: Table) -> None:
+    """Put the terms of columns into an empty table, each with its values."""
+    fill_column(specific, SPECIFIC, table)
+    fill_column(words, WORDS, table)
+    fill_column(titles, TITLES, table)
+
+
+@kernel
+def fill_column(given: Column, column: Int, table: Table) -> None:
+    """Put distinct terms and their values into a column that has none so far."""
+    keys, values, flags = table
+    terms, weights = given
     for i in range(len(terms)):
-        flags[terms[i] & _FLAGS] = 1
-        at = place_of(terms[i], keys)
-        keys[at] = terms[i]
+        term = np.int32(terms[i])
+        flags[term & _FLAGS] = 1
+        at = place_of(term, keys)
+        keys[at] = term
         values[at, column] = weights[i]
 
 

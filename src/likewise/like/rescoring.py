@@ -41,29 +41,29 @@ class Rescorer:
         self._listed = listed
         self._dense = dense
         self._words = words
-        # What words give to documents, as far as these were scored; the places of those.
-        self._by_words = np.full(len(listed.docs), np.nan)
+        # What words give to documents, where these were scored; the places of those.
+        self._by_words = np.zeros(len(listed.docs))
+        self._is_scored = np.zeros(len(listed.docs), np.bool_)
+        self._scored: Ints = np.zeros(0, np.int64)
 
     def best(self, query: EncodedQuery, k: int, *, share: float = 1.0) -> Ranking:
         """Rank the k best by a query, of those listed or of the best share of them."""
         if self._listed.by_words is None:
-            self._score(np.flatnonzero(np.isnan(self._by_words)))
+            self._score(np.flatnonzero(~self._is_scored))
         else:
             self._score_likely(self._listed.estimates(query), self._listed.by_words, k, share)
-        places = np.flatnonzero(~np.isnan(self._by_words))
-        docs = self._listed.docs[places]
-        return ranked(docs, self._dense(query, docs) + self._by_words[places], k)
+        docs = self._listed.docs[self._scored]
+        return ranked(docs, self._dense(query, docs) + self._by_words[self._scored], k)
 
     def _score_likely(self, estimates: Floats, by_words: Floats, k: int, share: float) -> None:
         """Score those that may be among the k best."""
         left = largest(estimates, self._listed.limit(share, least=k))
-        left = left[np.isnan(self._by_words[left])]
+        left = left[~self._is_scored[left]]
         while len(left):
-            scored = np.flatnonzero(~np.isnan(self._by_words))
-            n = max(k, _AT_FIRST) - len(scored)
+            n = max(k, _AT_FIRST) - len(self._scored)
             if n <= 0:
-                above = self._by_words[scored] - by_words[scored]
-                scores = estimates[scored] + above
+                above = self._by_words[self._scored] - by_words[self._scored]
+                scores = estimates[self._scored] + above
                 least = np.partition(scores, len(scores) - k)[len(scores) - k]
                 least -= _MARGIN * max(float(above.max()), 0.0) + _ROUNDING
                 n = int(np.count_nonzero(estimates[left] >= least))
@@ -74,6 +74,8 @@ class Rescorer:
 
     def _score(self, places: Ints) -> None:
         self._by_words[places] = self._words.score(self._listed.docs[places])
+        self._is_scored[places] = True
+        self._scored = np.concatenate([self._scored, places])
 
 
 def largest(scores: Floats, n: int) -> Ints:
