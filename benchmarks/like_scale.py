@@ -73,8 +73,8 @@ def recall(c, n):
     """Print recall against scoring every document, at each place of the dial.
 
     Documents of one text have one score but for rounding: one that is found is right if it scores
-    no less than the tenth, but for a millionth (`Accurate.count`). What is found of the very ten,
-    in brackets, is less where there are such.
+    no less than the tenth, but for a millionth (`Accurate.count_right`). In brackets is what is
+    found of the very ten, which is less where there are such.
     """
     stored = vectors_of(c.snapshot)
     encoder, how = Encoder(stored), Hybrid()
@@ -93,7 +93,7 @@ def recall(c, n):
             )
             same = np.isin(best.docs, found.docs).sum()
             n_best = max(len(best.docs), 1)
-            hits.append((best.count(likeness, found.docs) / n_best, same / n_best))
+            hits.append((best.count_right(likeness, found.docs) / n_best, same / n_best))
     table = np.array(hits).reshape(-1, len(FOCI), 2).transpose(1, 2, 0)
     print(f"  recall of {table.shape[2]} queries, effort {stored.effort:g} (of the very ten)")
     for focus, (mine, same) in zip(FOCI, table, strict=True):

@@ -117,11 +117,11 @@ def test_what_scores_as_much_as_the_last_is_right(c):
     assert best.docs.tolist() == ranking.docs[:10].tolist()
     assert best.least == ranking.scores[9]
     assert np.array_equal(best.query.point, turned.point)
-    assert best.count(mine, ranking.docs[:10]) == 10
-    assert best.count(mine, ranking.docs[2:12]) == 8
+    assert best.count_right(mine, ranking.docs[:10]) == 10
+    assert best.count_right(mine, ranking.docs[2:12]) == 8
     # The last two share the last but one's place.
     alike = best._replace(least=float(ranking.scores[11]) * (1 + 5e-7))
-    assert alike.count(mine, ranking.docs[2:12]) == 10
+    assert alike.count_right(mine, ranking.docs[2:12]) == 10
 
 
 def test_more_effort_gives_more(c):

@@ -111,9 +111,9 @@ class Candidates:
                 rows, mine = self._of_segment(i, words, point / scale, n, (mask, opened[i]))
                 found.append(rows + self.collection.bases[i])
                 sums.append(mine)
-        docs, by_words = np.concatenate(found), np.concatenate(sums)
+        docs, added = np.concatenate(found), np.concatenate(sums)
         left = without(docs, omit)
-        by_words = by_words[left] * np.float32(words.factor * scale)
+        by_words: Floats = added[left] * np.float32(words.factor * scale)
         return Listed(self, docs[left], by_words, n)
 
     def _all(self, masks: Sequence[Bools | None]) -> Ints:

@@ -62,7 +62,7 @@ def measure_effort(encoder: Encoder, typical: Typical, *, seed: int = 1) -> floa
                     feedback=how.feedback,
                     omit=np.array([doc]),
                 )
-                counts.append(_K - len(best[i].docs) + best[i].count(likeness, ranking.docs))
+                counts.append(_K - len(best[i].docs) + best[i].count_right(likeness, ranking.docs))
         return np.array(counts)
 
     shares = []
@@ -82,7 +82,7 @@ class Accurate(NamedTuple):
     query: EncodedQuery
     least: float
 
-    def count(self, likeness: Likeness, found: Ints) -> int:
+    def count_right(self, likeness: Likeness, found: Ints) -> int:
         """Count the documents found that are among them, or as good as their last."""
         scores = likeness.score(self.query, found)
         right = np.isin(found, self.docs) | (scores >= self.least - _EQUAL * abs(self.least))

@@ -39,7 +39,6 @@ from likewise.compiled import (
 from likewise.errors import DamagedError, UsageError
 from likewise.neighbours.int8 import LARGEST, Coded, CodedPoints, Codes, scan_points
 from likewise.neighbours.largest import KEY_UNIT, keep_largest, key_of, room_for, rows_of
-from likewise.neighbours.tiles import largest_of
 
 # So many cells for the root of the number of vectors, learnt from so many vectors each, and no
 # fewer than `_FEWEST`.
@@ -282,8 +281,22 @@ def product(head: Codes, query: NDArray[np.int16]) -> Any:
 
 @kernel
 def multiply(heads: Codes, query: NDArray[np.int16], out: Ids) -> None:
-    """Multiply the heads of a cell with a query. Equals `out = heads @ query`."""
-    for j in range(len(out)):
+    """Multiply the heads of a cell with a query. Equals `out = heads @ query`.
+
+    Four heads side by side take half as long as one after the other.
+    """
+    whole: Int = len(out) // 4 * 4
+    for j in range(0, whole, 4):
+        one, two, three, four = heads[j], heads[j + 1], heads[j + 2], heads[j + 3]
+        a = b = c = d = np.int32(0)
+        for k in range(len(query)):
+            value = np.int32(query[k])
+            a = np.int32(a + np.int32(one[k]) * value)
+            b = np.int32(b + np.int32(two[k]) * value)
+            c = np.int32(c + np.int32(three[k]) * value)
+            d = np.int32(d + np.int32(four[k]) * value)
+        out[j], out[j + 1], out[j + 2], out[j + 3] = a, b, c, d
+    for j in range(whole, len(out)):
         out[j] = product(heads[j], query)
 
 
@@ -308,17 +321,17 @@ def read_cells(
     bounds, rows, heads = lists
     asked, unit = query
     sums, factor = added
-    total = np.int64(0)
+    total: Int = 0
     n_cells = 0
     while n_cells < len(order) and total < read:
         cell = order[n_cells]
-        total += max(np.int64(bounds[cell + 1]) - np.int64(bounds[cell]), 0)
+        total += np.int64(bounds[cell + 1]) - np.int64(bounds[cell])
         n_cells += 1
     scores = np.empty(total, np.int32)
     to_key, sums_to_key = unit * KEY_UNIT, factor * KEY_UNIT
     products = np.empty(_PART, np.int32)
     values = np.empty(_PART, np.float64)
-    done = np.int64(0)
+    done: Int = 0
     for i in range(n_cells):
         start: Int = np.int64(bounds[order[i]])
         stop: Int = np.int64(bounds[order[i] + 1])
@@ -343,17 +356,26 @@ def read_cells(
     size: Int = 0
     done = 0
     for i in range(n_cells):
-        start = np.int64(bounds[order[i]])
-        for j in range(max(np.int64(bounds[order[i] + 1]) - start, 0)):
+        mine = rows[np.int64(bounds[order[i]]) : np.int64(bounds[order[i] + 1])]
+        for j in range(len(mine)):
             score = scores[done + j]
             if score >= least and score != _NEVER:
-                keys[size] = key_of(score, rows[start + j])
+                keys[size] = key_of(score, mine[j])
                 size += 1
                 if size == len(keys):
                     size = keep_largest(keys, size, n)
                     least = max(least, keys[n - 1] >> 32)
-        done += max(np.int64(bounds[order[i] + 1]) - start, 0)
+        done += len(mine)
     return keep_largest(keys, size, n)
+
+
+@kernel
+def _largest(values: Ids) -> Any:
+    """Find the largest of values. Equals `values.max()`: of a slice many are compared at a time."""
+    largest = values[0]
+    for i in range(len(values)):
+        largest = max(largest, values[i])
+    return largest
 
 
 @kernel
@@ -362,16 +384,20 @@ def least_of_largest(scores: Ids, n: Int) -> Int:
 
     It is the lower end of one of some thousand ranges below the largest score.
     """
-    high = np.int64(_NEVER)
+    high: Any = _NEVER
     for first in range(0, len(scores), _PART):
-        high = max(high, np.int64(largest_of(scores[first : first + _PART])))
-    low = high + 1 - (_RANGES << _RANGE_BITS)
+        high = max(high, np.int64(_largest(scores[first : first + _PART])))
+    low: Any = high + 1 - (_RANGES << _RANGE_BITS)
     numbers = np.zeros(_RANGES, np.int64)
     for i in range(len(scores)):
-        numbers[max(np.int64(scores[i]) - low, 0) >> _RANGE_BITS] += 1
+        above: Any = max(np.int64(scores[i]) - low, 0)
+        numbers[above >> _RANGE_BITS] += 1
     place: Int = _RANGES
     there: Int = 0
     while place > 1 and there < n:
         place -= 1
         there += numbers[place]
-    return low + (place << _RANGE_BITS) if there >= n else np.int64(_NEVER)
+    least: Any = _NEVER
+    if there >= n:
+        least = low + (place << _RANGE_BITS)
+    return least
