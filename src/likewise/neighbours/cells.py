@@ -392,12 +392,12 @@ def least_of_largest(scores: Ids, n: Int) -> Int:
     for i in range(len(scores)):
         above: Any = max(np.int64(scores[i]) - low, 0)
         numbers[above >> _RANGE_BITS] += 1
-    place: Int = _RANGES
-    there: Int = 0
+    place: Any = _RANGES
+    there: Any = 0
     while place > 1 and there < n:
         place -= 1
         there += numbers[place]
-    least: Any = _NEVER
+    least: Int = _NEVER
     if there >= n:
         least = low + (place << _RANGE_BITS)
     return least
