@@ -29,7 +29,7 @@ from likewise.models.stored_vectors import vectors_of
 from likewise.neighbours.cells import CellsFinder
 from likewise.neighbours.largest import KEY_UNIT, room_for, rows_of
 from likewise.records import Filter
-from likewise.retrieve.question import of_doc
+from likewise.retrieve.question import of_doc, of_text
 from likewise.stages.masks import mask_of
 
 from .one_part import score_part
@@ -285,6 +285,17 @@ def test_scores_by_records_are_bm25(c):
     impacts = counts / (counts + np.repeat(norms.astype(np.float64), np.diff(bounds)))
     expected = np.add.reduceat(vector[theirs] * impacts, bounds[:-1])
     assert out == pytest.approx(expected, abs=1e-9)
+
+
+@pytest.mark.parametrize("focus", ["subject", "thing"])
+def test_parts_by_words_add_up_to_the_score(c, focus):
+    mine, every = likeness(c, focus), np.arange(c.snapshot.n_slots)
+    asked = mine.encoder.encode(*of_text(c.snapshot, "word40 word21 word21 word1 unheard"))
+    words = mine._word_scores(asked)
+    terms, parts = words.split(every)
+    assert (np.diff(terms) > 0).all()
+    assert parts.sum(axis=(0, 2)) == pytest.approx(words.score(every), abs=1e-9)
+    assert (parts[:2] != 0).any(axis=(1, 2)).all()
 
 
 def test_long_records_are_scored_whole():

@@ -76,9 +76,10 @@ def test_scores_are_those_of_the_formula(c, text):
     scanned = np.ones(s.n_slots, np.float32)
     titles.scan(query, 2.0, scanned)
     assert scanned == pytest.approx(1 + 2 * expected, abs=1e-6)
-    terms = np.union1d(np.arange(s.n_terms), query.said_terms)
-    split = titles.split(query, every, terms)
-    assert split.sum(axis=1) == pytest.approx(expected, abs=1e-12)
+    terms, split = WordScores(view, query, Weights(0, 0, 0, 1)).split(every)
+    assert terms.tolist() == query.said_terms.tolist()
+    assert split[kernels.TITLES].sum(axis=1) == pytest.approx(expected, abs=1e-12)
+    assert not split[: kernels.TITLES].any()
 
 
 def test_documents_in_hand_are_mixed_linearly(c):

@@ -26,7 +26,6 @@ from likewise.like.components import (
     Encoder,
     Parts,
     SpecificWords,
-    WordComponent,
     mix,
 )
 from likewise.like.explain import Explainer, LikeQuery
@@ -325,16 +324,7 @@ class Likeness:
     def split(self, query: EncodedQuery, docs: Ints) -> list[Parts]:
         """Take the scores of documents apart."""
         topics = self.weights.dense * self.rows(docs) * query.point
-        terms = np.unique(np.concatenate([query.terms, query.words.terms, query.said_terms]))
-        parts = np.zeros((3, len(docs), len(terms)))
-        by_words: tuple[tuple[float, WordComponent], ...] = (
-            (self.weights.specific, self.specific),
-            (self.weights.words, self.words),
-            (self.weights.titles, self.titles),
-        )
-        for i, (weight, component) in enumerate(by_words):
-            if weight:
-                parts[i] = weight * component.split(query, docs, terms)
+        terms, parts = self._word_scores(query).split(docs)
         there = map(np.flatnonzero, (parts != 0).any(axis=0))
         return [
             Parts(row, terms[mine], *parts[:, i, mine])

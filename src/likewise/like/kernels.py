@@ -257,3 +257,69 @@ def title_of(
                     there += values[place, TITLES] * rarity[terms[j]]
         left -= m
     return there / whole if whole > 0 else 0.0
+
+
+@kernel
+def split_rows(
+    rows: Ints,
+    documents: tuple[Words, Stream, Stream],
+    scales: tuple[Floats, Doubles],
+    terms: Ints,
+    values: Doubles,
+    out: Doubles,
+) -> None:
+    """Split what words give to documents of a segment by terms, which ascend.
+
+    `values` has a row for each kind, already as often as its weight says: all 0 where it is not
+    read. `out` has one for each kind and document; the others are as for `score_rows`, of whose
+    parts without a weight it equals the sums over terms.
+    """
+    words, records, titles = documents
+    norms, rarity = scales
+    bounds, own, weights, factors = words
+    reads = np.zeros(_COLUMNS, np.bool_)
+    for column in range(_COLUMNS):
+        reads[column] = np.any(values[column] != 0)
+    for i in range(len(rows)):
+        row = rows[i]
+        if reads[SPECIFIC]:
+            for j in range(np.int64(bounds[row]), np.int64(bounds[row + 1])):
+                at = find_term(terms, own[j])
+                if at >= 0:
+                    weight = weights[j] * np.float64(factors[row])
+                    out[SPECIFIC, i, at] = values[SPECIFIC, at] * weight
+        if reads[WORDS]:
+            mine, counts = terms_of(row, records)
+            for j in range(len(mine)):
+                at = find_term(terms, mine[j])
+                if at >= 0:
+                    share = counts[j] / (counts[j] + np.float64(norms[i]))
+                    out[WORDS, i, at] = values[WORDS, at] * share
+        if reads[TITLES]:
+            mine, _ = terms_of(row, titles)
+            whole = 0.0
+            for term in mine:
+                whole += rarity[term] if 0 <= term < len(rarity) else 0.0
+            for term in mine:
+                at = find_term(terms, term)
+                if at >= 0 and 0 <= term < len(rarity):
+                    out[TITLES, i, at] = values[TITLES, at] * rarity[term] / whole
+
+
+@kernel
+def find_term(terms: Ints, term: Int) -> Int:
+    """Find a term among ascending ones; -1 where it is not there."""
+    at: Int = np.searchsorted(terms, term)
+    return at if at < len(terms) and terms[at] == term else -1
+
+
+@kernel
+def terms_of(row: Int, records: Stream) -> tuple[Ids, Ids]:
+    """Read the terms of a document and their counts, from its record."""
+    stream, offsets = records
+    start, stop = np.int64(offsets[row]), np.int64(offsets[row + 1])
+    n, at = get(stream, start, stop)
+    size = min(n, stop - start)
+    terms, counts = np.empty(size, np.int32), np.empty(size, np.int32)
+    read_terms(stream, at, stop, 0, terms, counts)
+    return terms, counts

@@ -15,9 +15,9 @@ import numpy as np
 
 from likewise.collection.snapshot import Snapshot
 from likewise.collection.words import TITLE
-from likewise.compiled import Doubles, Floats, Ints
-from likewise.like.by_words import WordScores, every_idf
-from likewise.like.components import EncodedQuery, Encoder, find_among
+from likewise.compiled import Floats
+from likewise.like.by_words import WordScores
+from likewise.like.components import EncodedQuery, Encoder
 from likewise.models.model import Weights
 
 # Where fewer documents have a title, those that have one would be preferred for that alone.
@@ -43,18 +43,3 @@ class Titles:
         """Add the scores of all documents."""
         scorer = WordScores(self._encoder, query, Weights(0, 0, 0, weight))
         out += scorer.score(np.arange(len(out))).astype(np.float32)
-
-    def split(self, query: EncodedQuery, docs: Ints, terms: Ints) -> Doubles:
-        """Give what terms (ascending, the query's among them) give to documents, a row for each."""
-        out = np.zeros((len(docs), len(terms)))
-        if not self._collection.has_field(TITLE) or not len(terms):
-            return out
-        counts = self._collection.term_counts(docs, TITLE)
-        said = np.zeros(len(terms))
-        said[np.searchsorted(terms, query.said_terms)] = query.said
-        owners = np.repeat(np.arange(len(docs)), np.diff(counts.bounds))
-        rarity = every_idf(self._collection)[counts.terms]
-        whole = np.bincount(owners, rarity, len(docs))
-        at, shared = find_among(terms, counts.terms)
-        out[owners[shared], at] = said[at] * rarity[shared] / whole[owners[shared]]
-        return out
