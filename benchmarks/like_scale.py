@@ -37,6 +37,7 @@ import numpy as np
 import likewise as lw
 from likewise.like import candidates as finding
 from likewise.like.by_words import WordScores
+from likewise.like.candidate_kernels import room_for_maxima
 from likewise.like.components import Encoder
 from likewise.like.effort import accurate
 from likewise.like.hybrid import Hybrid, Likeness, weights_of
@@ -47,7 +48,7 @@ from likewise.retrieve.question import of_doc
 K, SEED = 10, 7
 FOCI = ("subject", "balanced", "thing")
 # About so many documents are scored for a query.
-RESCORED = 80
+RESCORED = 160
 PARTS = {
     "dense codes, scales": ("codes", "scales", "shares"),
     "specific words": ("words.sizes", "words.terms", "words.weights", "words.scales"),
@@ -156,8 +157,7 @@ def budget(c, n):
     def add(words):
         for segment in s.segments:
             with mine._space(segment.n_docs) as sums:
-                sums[:] = 0
-                words.add(segment, sums)
+                words.add(segment, None, sums, room_for_maxima(sums))
 
     for doc_id, doc in zip(
         s.doc_ids(docs := sampled(c, n + 20, SEED + 2)), docs.tolist(), strict=True
@@ -170,7 +170,8 @@ def budget(c, n):
         estimates = step("estimate scores, first", listed.estimates, query)
         step("estimate scores, once more", listed.estimates, query)
         found = listed.docs[largest(estimates, listed.limit())[:RESCORED]]
-        scorer = step("make a table of words", WordScores, encoder, query, likeness.weights)
+        scorer = WordScores(encoder, query, likeness.weights)
+        step("make a table of words", lambda scorer: scorer._table, scorer)
         step(f"score {RESCORED} by words", scorer.score, found)
         step(f"score {RESCORED} by dense vectors", likeness.dense.score, query, found)
         rank = lambda q, d: likeness.rank(  # noqa: E731
