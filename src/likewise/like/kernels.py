@@ -279,7 +279,8 @@ def split_rows(
     bounds, own, weights, factors = words
     reads = np.zeros(_COLUMNS, np.bool_)
     for column in range(_COLUMNS):
-        reads[column] = np.any(values[column] != 0)
+        for at in range(len(terms)):
+            reads[column] |= values[column, at] != 0
     for i in range(len(rows)):
         row = rows[i]
         if reads[SPECIFIC]:
@@ -309,8 +310,14 @@ def split_rows(
 @kernel
 def find_term(terms: Ints, term: Int) -> Int:
     """Find a term among ascending ones; -1 where it is not there."""
-    at: Int = np.searchsorted(terms, term)
-    return at if at < len(terms) and terms[at] == term else -1
+    low, high = 0, len(terms)
+    while low < high:
+        middle = (low + high) >> 1
+        if terms[middle] < term:
+            low = middle + 1
+        else:
+            high = middle
+    return low if low < len(terms) and terms[low] == term else -1
 
 
 @kernel
