@@ -308,9 +308,10 @@ def split_rows(
 
 
 @kernel
-def find_term(terms: Ints, term: Int) -> Int:
+def find_term(terms: Ints, term: Int) -> Any:
     """Find a term among ascending ones; -1 where it is not there."""
-    low, high = 0, len(terms)
+    low: Any = 0
+    high: Any = len(terms)
     while low < high:
         middle = (low + high) >> 1
         if terms[middle] < term:
