@@ -311,7 +311,7 @@ def test_explaining_searches_for_nothing(themes, how, monkeypatch):
 
     def counted(self, *arguments):
         # That of the records of answers is no search.
-        if self.py_func.__name__ != "split_counts":
+        if self.py_func.__name__ != "split_rows":
             called.append(self.py_func.__module__)
         return run(self, *arguments)
 

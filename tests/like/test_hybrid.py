@@ -11,7 +11,7 @@ import likewise as lw
 from likewise.errors import UsageError
 from likewise.like.components import EncodedQuery, Encoder, QueryWords, mix, word_norms
 from likewise.like.hybrid import Likeness
-from likewise.like.kernels import scan_words, score_words, table_of
+from likewise.like.kernels import SPECIFIC, scan_words, table_of
 from likewise.models.model import Weights
 from likewise.models.stored_vectors import StoredVectors, vectors_of
 from likewise.models.topics import TopicModel
@@ -29,6 +29,7 @@ from likewise.stages.masks import mask_of
 from likewise_papers.like.published import PublishedEncoder
 
 from .conftest import documents
+from .one_part import score_part
 
 MODELS = ["lsi", "lda", "ddm"]
 
@@ -239,9 +240,8 @@ def test_kernels_equal_numpy(seed, n_docs, width, n_asked):
     vector[asked] = values
     products = vector[terms] * weights
     sums = np.array([products[a:b].sum() for a, b in pairwise(bounds)])
-    table, words = table_of(asked, values), (bounds, terms, weights, scales)
-    some = np.empty(10)
-    score_words(chosen, words, table, some)
+    table, words = table_of(specific=(asked, values)), (bounds, terms, weights, scales)
+    some = score_part(SPECIFIC, chosen, words, (asked, values))
     assert some == pytest.approx((sums * scales)[chosen], abs=1e-9)
     added = np.ones(n_docs, np.float32)
     scan_words(words, table, 2.0, added)

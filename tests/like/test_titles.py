@@ -10,17 +10,19 @@ from hypothesis import strategies as st
 import likewise as lw
 from likewise.collection.records import encode
 from likewise.collection.words import TITLE
+from likewise.like import kernels
+from likewise.like.by_words import WordScores
 from likewise.like.components import Encoder, mix
 from likewise.like.explain import TITLES
 from likewise.like.focus import weights_at
 from likewise.like.hybrid import Likeness, weights_of
-from likewise.like.kernels import table_of
-from likewise.like.titles import Titles, cover_titles, has_titles
+from likewise.like.titles import Titles, has_titles
 from likewise.models.model import Typical, Weights
 from likewise.models.stored_vectors import StoredVectors, vectors_of
 from likewise.retrieve.question import of_doc, of_text
 
 from .conftest import THEMES, documents
+from .one_part import score_part
 
 
 def titled(n=60):
@@ -57,45 +59,50 @@ def shares(c, counts):
     return np.array(out)
 
 
+def by_titles(view, query, docs):
+    return WordScores(view, query, Weights(0, 0, 0, 1)).score(docs)
+
+
 @pytest.mark.parametrize("text", ["boundary layer flow flow", "wing", "nothing known", ""])
 def test_scores_are_those_of_the_formula(c, text):
     s = c.snapshot
-    view, titles = Encoder(vectors_of(s)), Titles(s)
+    view = Encoder(vectors_of(s))
+    titles = Titles(view)
     example = of_text(s, text)
     query = view.encode(*example)
     expected = shares(c, example.counts)
     every = np.arange(s.n_slots)
-    assert titles.score(query, every) == pytest.approx(expected, abs=1e-12)
+    assert by_titles(view, query, every) == pytest.approx(expected, abs=1e-12)
     scanned = np.ones(s.n_slots, np.float32)
     titles.scan(query, 2.0, scanned)
     assert scanned == pytest.approx(1 + 2 * expected, abs=1e-6)
-    terms = np.union1d(np.arange(s.n_terms), query.said_terms)
-    split = titles.split(query, every, terms)
-    assert split.sum(axis=1) == pytest.approx(expected, abs=1e-12)
+    terms, split = WordScores(view, query, Weights(0, 0, 0, 1)).split(every)
+    assert terms.tolist() == query.said_terms.tolist()
+    assert split[kernels.TITLES].sum(axis=1) == pytest.approx(expected, abs=1e-12)
+    assert not split[: kernels.TITLES].any()
 
 
 def test_documents_in_hand_are_mixed_linearly(c):
     s = c.snapshot
-    view, titles = Encoder(vectors_of(s)), Titles(s)
+    view = Encoder(vectors_of(s))
     one, two, three = (view.encode(*of_doc(s, doc)) for doc in (1, 2, 45))
     every = np.arange(s.n_slots)
-    mixed = titles.score(mix([one, two], [three], against=0.5), every)
-    parts = [titles.score(query, every) for query in (one, two, three)]
+    mixed = by_titles(view, mix([one, two], [three], against=0.5), every)
+    parts = [by_titles(view, query, every) for query in (one, two, three)]
     assert mixed == pytest.approx((parts[0] + parts[1]) / 2 - parts[2] / 2, abs=1e-12)
 
 
 @given(st.lists(st.lists(st.integers(0, 9), unique=True, max_size=4).map(sorted), max_size=6))
 def test_shares_of_titles(titles):
     query, rarity = np.linspace(0.1, 0.9, 10), np.linspace(2, 1, 10)
-    table = table_of(np.arange(0, 10, 2), query[::2])
     bounds = np.cumsum([0, *map(len, titles)])
     terms = np.array([term for title in titles for term in title], np.int32)
     counts = np.arange(len(terms), dtype=np.int32) % 3 + 1
     none = np.zeros(len(bounds), np.int64)
     stream, ends = encode(bounds, terms, counts, np.empty(0, np.uint32), none)
     records = (stream, np.array([0, *ends], np.uint32))
-    out = np.full(len(titles), np.nan)
-    cover_titles(np.arange(len(titles)), records, rarity, table, out)
+    column = np.arange(0, 10, 2), query[::2]
+    out = score_part(kernels.TITLES, np.arange(len(titles)), records, column, rarity=rarity)
     q = np.where(np.arange(10) % 2, 0, query)
     expected = [(q[t] * rarity[t]).sum() / rarity[t].sum() if t else 0.0 for t in titles]
     assert out == pytest.approx(expected)

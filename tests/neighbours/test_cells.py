@@ -7,7 +7,14 @@ from hypothesis import strategies as st
 
 from likewise.collection.arrays import Memory
 from likewise.errors import DamagedError, UsageError
-from likewise.neighbours.cells import Cells, Lists, add_rows, multiply, read_cells
+from likewise.neighbours.cells import (
+    Cells,
+    Lists,
+    add_rows,
+    least_of_largest,
+    multiply,
+    read_cells,
+)
 from likewise.neighbours.int8 import Coded, decode, encode
 from likewise.neighbours.largest import KEY_UNIT, keep_largest, key_of, room_for, rows_of
 
@@ -141,3 +148,16 @@ def test_kernels_equal_numpy(seed, width, n):
     best = np.lexsort((np.arange(n), -scores))[:5]
     assert len(rows_of(keys[:size])) == min(n, 5)
     assert scores[rows_of(keys[:size])].min() >= scores[best].min() - 1
+
+
+@given(st.integers(0, 2**32 - 1), st.integers(0, 700), st.integers(1, 50), st.integers(1, 31))
+@settings(max_examples=50)
+def test_a_bound_of_the_largest_scores(seed, size, n, bits):
+    random = np.random.default_rng(seed)
+    scores = random.integers(-(1 << bits) + 1, 1 << bits, size).astype(np.int32)
+    scores[random.random(size) < 0.2] = -(1 << 31)
+    least = least_of_largest(scores, n)
+    assert (scores >= least).sum() >= min(n, size)
+    # Not many more than n, where most scores differ and are within reach of the largest.
+    if 15 <= bits <= 24 and (scores > -(1 << 24)).sum() >= n:
+        assert (scores >= least).sum() <= n + 10 + size * (1 << 13) / (1 << bits)

@@ -9,8 +9,8 @@ By dense vectors and words together: the cells near the query's vector (`neighbo
 read, or where a segment has none all of its vectors, and what words have added up for a document is
 there already.
 
-Of what is listed those best by whole vectors and sums are chosen: some for the first ranking, and
-more after feedback, by the query as it has turned. How much is read, listed and chosen is
+What is listed has an estimate by whole vectors and sums, by which it is scored (`like.rescoring`):
+before feedback, and after it by the query as it has turned. How much is read, listed and scored is
 multiplied by the collection's `effort`, which is counted on a sample of its documents when a model
 is stored (`like.effort`).
 """
@@ -24,17 +24,25 @@ from functools import cached_property
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from likewise.collection.postings import BLOCK, bm25_norms
 from likewise.collection.segment import Segment
 from likewise.collection.words import MAIN, TITLE, term_rows
 from likewise.compiled import Bools, Doubles, Floats, Ints
-from likewise.like.candidate_kernels import add_words, largest_scores, largest_sums
+from likewise.like.candidate_kernels import (
+    Sums,
+    Weighed,
+    add_words,
+    choose_within,
+    gather_rows,
+    largest_scores,
+    largest_sums,
+    room_for_maxima,
+)
 from likewise.like.components import EncodedQuery, Encoder
 from likewise.models.model import Weights
 from likewise.neighbours.cells import CellsFinder
-from likewise.neighbours.int8 import scan_points, scan_rows
+from likewise.neighbours.int8 import Coded, scan_points, scan_rows
 from likewise.neighbours.largest import room_for, rows_of
 from likewise.retrieve.models import bm25_idf
 
@@ -52,12 +60,12 @@ _IMPACT = 255
 # What specific words give for their impact is measured on so many documents.
 _SAMPLE = 200
 
-Sums = NDArray[np.int16]
 # Terms and their weights.
 _Weighed = tuple[Ints, Doubles]
 _ALL: Bools = np.zeros(0, np.bool_)
 _NO_SUMS: Sums = np.zeros(0, np.int16)
 _NO_DOCS: Ints = np.zeros(0, np.int64)
+_NO_WORDS = _NO_DOCS, np.zeros(0, np.int32)
 
 
 class Candidates:
@@ -73,9 +81,9 @@ class Candidates:
     def find(
         self, query: EncodedQuery, n: int, masks: Sequence[Bools | None], omit: Ints = _NO_DOCS
     ) -> Listed:
-        """List documents of the masks, of which about n (times the effort) are to be chosen.
+        """List documents of the masks, of which about n (times the effort) are to be scored.
 
-        Among these are, if all goes well, those most like the query.
+        Among these are, if all goes well, those most like the query; those of `omit` are not.
         """
         segments = self.collection.segments
         opened = [
@@ -86,7 +94,8 @@ class Candidates:
         if not sum(opened):
             return Listed(self, _NO_DOCS, None, n)
         if sum(opened) <= _BY_HEADS * n:
-            return Listed(self, self._all(masks), None, n, omit)
+            docs = self._all(masks)
+            return Listed(self, docs[without(docs, omit)], None, n)
         share = self.collection.n_docs / sum(opened)
         fields = self._weighed(query, share)
         point = self.weights.dense * query.point
@@ -102,8 +111,10 @@ class Candidates:
                 rows, mine = self._of_segment(i, words, point / scale, n, (mask, opened[i]))
                 found.append(rows + self.collection.bases[i])
                 sums.append(mine)
-        by_words = np.concatenate(sums) * np.float32(words.factor * scale)
-        return Listed(self, np.concatenate(found), by_words, n, omit)
+        docs, added = np.concatenate(found), np.concatenate(sums)
+        left = without(docs, omit)
+        by_words: Floats = added[left] * np.float32(words.factor * scale)
+        return Listed(self, docs[left], by_words, n)
 
     def _all(self, masks: Sequence[Bools | None]) -> Ints:
         """Give all documents of the masks: where they are few, or many are wanted."""
@@ -122,12 +133,11 @@ class Candidates:
         lists, sums, factor = list[Ints](), _NO_SUMS, words.factor
         with self._space(segment.n_docs) as space:
             if factor:
-                sums = space
-                sums[:] = 0
-                words.add(segment, sums)
+                sums, maxima = space, room_for_maxima(space)
+                words.add(segment, mask, sums, maxima)
                 wanted = min(_BY_WORDS * n, n_open)
-                keys, allowed = room_for(wanted), _ALL if mask is None else mask
-                lists.append(keys[: largest_sums(sums, segment.n_docs, allowed, keys, wanted)])
+                keys = room_for(wanted)
+                lists.append(keys[: largest_sums(sums, segment.n_docs, maxima, keys, wanted)])
             if self.weights.dense:
                 wanted = min(_BY_HEADS * n, n_open)
                 lists.append(self._by_dense(i, point, wanted, (sums, factor), opened))
@@ -198,14 +208,10 @@ class Candidates:
 
     def _within(self, share: float, terms: Ints, doc_freqs: Ints, weights: Doubles) -> _Weighed:
         """Choose the weightiest words that have no more postings together than may be read."""
-        left = max(share * self.collection.n_docs, _LEAST_POSTINGS) * self.effort
-        order = np.lexsort((terms, -np.abs(weights)))
-        order = order[(weights != 0)[order] & (doc_freqs > 0)[order]]
-        chosen = []
-        for place, n in zip(order.tolist(), doc_freqs[order].tolist(), strict=True):
-            if n <= left:
-                chosen.append(place)
-                left -= n
+        limit = max(share * self.collection.n_docs, _LEAST_POSTINGS) * self.effort
+        # Terms ascend, also among equals.
+        order = np.argsort(-np.abs(weights), kind="stable")
+        chosen = choose_within(order, weights, doc_freqs, limit)
         return terms[chosen], weights[chosen]
 
     @cached_property
@@ -265,51 +271,54 @@ class Candidates:
         return [None] * len(self.collection.segments)
 
 
+def without(docs: Ints, omit: Ints) -> Bools:
+    """Tell which of ascending documents are not among some others."""
+    left = np.ones(len(docs), np.bool_)
+    if len(docs):
+        at = np.minimum(np.searchsorted(docs, omit), len(docs) - 1)
+        left[at[docs[at] == omit]] = False
+    return left
+
+
 class Listed:
     """Documents that were listed, ascending, and what words give to each, as far as was read.
 
-    Where there is no such number all of them are chosen. Those of `omit` never are.
+    Where there is no such number all of them are to be scored; else about n of them.
     """
 
-    def __init__(
-        self, by: Candidates, docs: Ints, by_words: Floats | None, n: int, omit: Ints = _NO_DOCS
-    ) -> None:
+    def __init__(self, by: Candidates, docs: Ints, by_words: Floats | None, n: int) -> None:
         self._by = by
         self.docs = docs
         self.by_words = by_words
         self.n = n
-        self._left = np.ones(len(docs), np.bool_)
-        for doc in omit.tolist():
-            self._left[docs == doc] = False
 
-    def take(self, query: EncodedQuery, *, share: float = 1.0, least: int = 0) -> Ints:
-        """Choose those with the best scores by whole dense vectors and what words give.
+    def limit(self, share: float = 1.0, *, least: int = 0) -> int:
+        """Give how many are to be scored, of a share of them and no fewer than the least."""
+        return max(math.ceil(share * self.n), least)
 
-        That is a share of what is to be chosen, less what was taken before; `query` may have turned
-        since.
-        """
-        n = max(math.ceil(share * self.n), least)
-        chosen = self._left
-        if self.by_words is not None and n < len(self.docs):
-            scores = self._by_vectors(query) + self.by_words
-            # Of damaged vectors.
-            scores[np.isnan(scores)] = -np.inf
-            chosen = chosen & (scores >= np.partition(scores, len(scores) - n)[len(scores) - n])
-        self._left = self._left & ~chosen
-        taken: Ints = self.docs[chosen]
-        return taken
-
-    def _by_vectors(self, query: EncodedQuery) -> Floats:
+    def estimates(self, query: EncodedQuery) -> Floats:
+        """Give scores by whole dense vectors and what words give; `query` may have turned since."""
         scores = np.zeros(len(self.docs), np.float32)
-        if self._by.weights.dense:
+        if self._by.weights.dense and len(self.docs):
             asked = (self._by.weights.dense * query.point).astype(np.float32)
-            for i, places, rows in self._by.collection.by_segment(self.docs):
-                codes, scales, _ = self._by.encoder.segments[i]
-                part = scores if len(rows) == len(scores) else np.empty(len(rows), np.float32)
-                scan_rows(rows, codes, scales, asked, part)
-                if part is not scores:
-                    scores[places] = part
+            scan_points(*self._vectors, asked, scores)
+        if self.by_words is not None:
+            scores += self.by_words
+        # Of damaged vectors.
+        scores[np.isnan(scores)] = -np.inf
         return scores
+
+    @cached_property
+    def _vectors(self) -> Coded:
+        """The dense vectors of what was listed, which stand all over memory, side by side."""
+        segments = self._by.encoder.segments
+        made = Coded(
+            np.empty((len(self.docs), segments[0].codes.shape[1]), segments[0].codes.dtype),
+            np.empty(len(self.docs), np.float32),
+        )
+        for i, places, rows in self._by.collection.by_segment(self.docs):
+            gather_rows(rows, *segments[i][:2], places, *made)
+        return made
 
 
 class _Words:
@@ -324,9 +333,13 @@ class _Words:
         # What a sum is multiplied by: an impact of 255 is one of 1, and products are cut to 256ths.
         self.factor = unit * (_IMPACT + 1) / _IMPACT
 
-    def add(self, segment: Segment, sums: Sums) -> None:
-        """Add what the words give to documents of a segment."""
-        for field, (terms, whole) in self.fields.items():
-            if len(terms):
-                postings = segment.words(field).postings
-                add_words(postings, term_rows(terms, postings.terms), whole, sums)
+    def add(self, segment: Segment, mask: Bools | None, sums: Sums, maxima: Sums) -> None:
+        """Add up what the words give to documents of a segment, and the maxima of columns."""
+        main, titles = (self._rows(segment, field) for field in (MAIN, TITLE))
+        add_words(main, titles, _ALL if mask is None else mask, sums, maxima)
+
+    def _rows(self, segment: Segment, field: str) -> Weighed:
+        """Give the words of a field by their rows; none where none of it is read."""
+        terms, whole = self.fields.get(field, _NO_WORDS)
+        postings = segment.words(field if len(terms) else MAIN).postings
+        return postings, term_rows(terms, postings.terms), whole

@@ -1,4 +1,4 @@
-"""What likeness is made of: dense vectors, specific words and all words, each scored by itself.
+"""What likeness is made of: dense vectors, specific words and all words.
 
 Titles, the fourth part, are in `titles`.
 """
@@ -12,14 +12,13 @@ from typing import ClassVar, NamedTuple, Protocol
 import numpy as np
 
 from likewise.collection.records import TermCounts
-from likewise.compiled import Doubles, Floats, Ids, Ints, Offsets, kernel
-from likewise.like.kernels import Rows, Words, scan_words, score_records, score_words, table_of
+from likewise.compiled import Doubles, Floats, Ints, Offsets, kernel
+from likewise.like.kernels import Rows, Words, scan_words, table_of
 from likewise.models.document_vectors import DocumentVectors
 from likewise.models.stored_vectors import StoredVectors
 from likewise.models.triple import Triples
 from likewise.neighbours.int8 import Coded, scan_points
 from likewise.neighbours.vectors import VectorSearch
-from likewise.retrieve.documents import split_counts
 from likewise.retrieve.models import BM25, bm25_idf
 from likewise.retrieve.search import Retriever
 from likewise.retrieve.words import retriever_of
@@ -190,22 +189,10 @@ class Encoder:
 
 
 class Component(Protocol):
-    """A part of likeness: scores any documents."""
-
-    def score(self, query: EncodedQuery, docs: Ints) -> Doubles:
-        """Score documents, in double precision and one order of sums."""
-        ...
+    """A part of likeness; `by_words` scores documents by all parts that are of words."""
 
     def scan(self, query: EncodedQuery, weight: float, out: Floats) -> None:
         """Add `weight` times the scores of all documents, in single precision."""
-        ...
-
-
-class WordComponent(Component, Protocol):
-    """A part of likeness that splits by words."""
-
-    def split(self, query: EncodedQuery, docs: Ints, terms: Ints) -> Doubles:
-        """Give what terms (ascending) give to the scores of documents, a row for each."""
         ...
 
 
@@ -224,7 +211,7 @@ class Dense:
         return VectorSearch(parts, self._encoder.collection.bases)
 
     def score(self, query: EncodedQuery, docs: Ints) -> Doubles:
-        """Score documents."""
+        """Score documents, in double precision and one order of sums."""
         return self.search.scores(query.point, docs)
 
     def scan(self, query: EncodedQuery, weight: float, out: Floats) -> None:
@@ -251,35 +238,11 @@ class SpecificWords:
         self._encoder = encoder
         self._collection = encoder.collection
 
-    def score(self, query: EncodedQuery, docs: Ints) -> Doubles:
-        """Score documents."""
-        table, scores = table_of(query.terms, query.weights), np.empty(len(docs))
-        for i, places, rows in self._collection.by_segment(docs):
-            part = np.empty(len(rows))
-            score_words(rows, self._encoder.segments[i].words, table, part)
-            scores[places] = part
-        return scores
-
     def scan(self, query: EncodedQuery, weight: float, out: Floats) -> None:
         """Add the scores of all documents."""
-        table, bases = table_of(query.terms, query.weights), self._collection.bases.tolist()
+        table, bases = table_of(specific=(query.terms, query.weights)), self._collection.bases
         for i, segment in enumerate(self._encoder.segments):
             scan_words(segment.words, table, weight, out[bases[i] : bases[i + 1]])
-
-    def split(self, query: EncodedQuery, docs: Ints, terms: Ints) -> Doubles:
-        """Give what terms (ascending) give to the scores of documents, a row for each."""
-        given = np.zeros(len(terms))
-        given[np.searchsorted(terms, query.terms)] = query.weights
-        out = np.zeros((len(docs), len(terms)))
-        for i, places, rows in self._collection.by_segment(docs):
-            bounds, own, weights, scales = self._encoder.segments[i].words
-            starts, stops = bounds[rows].astype(np.int64), bounds[rows + 1].astype(np.int64)
-            owners, inside = places_of(stops - starts)
-            mine = starts[owners] + inside
-            at, shared = find_among(terms, own[mine])
-            values = weights[mine[shared]] * scales[rows].astype(np.float64)[owners[shared]]
-            out[places[owners[shared]], at] = values
-        return out * given
 
 
 class AllWords:
@@ -288,51 +251,12 @@ class AllWords:
     def __init__(self, encoder: Encoder) -> None:
         self._encoder = encoder
 
-    def score(self, query: EncodedQuery, docs: Ints) -> Doubles:
-        """Score documents; 0 for those that have none of the words."""
-        encoder, scores = self._encoder, np.empty(len(docs))
-        table = table_of(query.words.terms, query.words.weights)
-        norms = encoder.retriever.norms(docs)
-        for i, places, rows in encoder.collection.by_segment(docs):
-            part = np.empty(len(rows))
-            records = encoder.collection.segments[i].words().records
-            score_records(rows, (records.stream, records.offsets), table, norms[places], part)
-            scores[places] = part
-        return scores
-
     def scan(self, query: EncodedQuery, weight: float, out: Floats) -> None:
         """Add the scores of all documents."""
         names = self._encoder.collection.terms(query.words.terms)
         words = dict(zip(names, query.words.counts.tolist(), strict=True))
         [ranking] = self._encoder.retriever.rank([words], k=max(len(out), 1))
         out[ranking.docs] += (weight * ranking.scores).astype(np.float32)
-
-    def split(self, query: EncodedQuery, docs: Ints, terms: Ints) -> Doubles:
-        """Give what terms (ascending) give to the scores of documents, a row for each."""
-        mine, weights = query.words.terms, query.words.weights.astype(np.float32)
-        parts = np.zeros((len(docs), len(mine)), np.float32)
-        counts = self._encoder.collection.term_counts(docs)
-        asked = (mine, weights, np.ones_like(weights))
-        norms = self._encoder.retriever.norms(docs)
-        split_counts(counts, asked, self._encoder.retriever.model.impact, norms, parts)
-        out = np.zeros((len(docs), len(terms)))
-        out[:, np.searchsorted(terms, mine)] = parts
-        return out
-
-
-def places_of(sizes: Ints) -> tuple[Ints, Ints]:
-    """Give for all numbers of lists of these sizes the list that has each, and its place there."""
-    owners = np.repeat(np.arange(len(sizes)), sizes)
-    return owners, np.arange(len(owners)) - np.repeat(np.cumsum(sizes) - sizes, sizes)
-
-
-def find_among(terms: Ints, wanted: Ints | Ids) -> tuple[Ints, Ints]:
-    """Give where wanted terms are among terms (ascending), and which of them are there."""
-    if not len(terms):
-        return np.empty(0, np.int64), np.empty(0, np.int64)
-    at = np.minimum(np.searchsorted(terms, wanted), len(terms) - 1)
-    shared = np.flatnonzero(terms[at] == wanted)
-    return at[shared], shared
 
 
 def mix(

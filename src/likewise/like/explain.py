@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import cached_property, partial
+from itertools import pairwise
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
@@ -28,6 +29,7 @@ from likewise.models.attribution import (
     merge_shares,
 )
 from likewise.models.surface_forms import readable_terms, surface_words
+from likewise.models.triple import largest
 from likewise.records import Explanation, Part, Passage, Topic, WordShares, in_order
 from likewise.retrieve.question import Question
 
@@ -175,33 +177,28 @@ class _Reading:
 
     def explanations(self) -> list[Explanation]:
         """Give the trees of the answers' scores."""
-        leading = [
-            [_leading(split.terms, part) for part in (split.specific, split.words, split.titles)]
-            for split in self.split
-        ]
-        names = self._names([one for each in leading for one in each])
+        leading = _leading(self.split)
+        names = self._names(leading)
         found: list[Explanation] = []
-        for split, told, (specific, words, titles) in zip(
-            self.split, self.told, leading, strict=True
-        ):
+        for i, (split, told) in enumerate(zip(self.split, self.told, strict=True)):
             groups = [
                 *self._dense(told, float(split.topics.sum()), names),
-                *_by_words(SPECIFIC, split.specific, *specific, names),
-                *_by_words(WORDS, split.words, *words, names),
-                *_by_words(TITLES, split.titles, *titles, names),
+                *_by_words(SPECIFIC, split.specific, leading[3 * i], names),
+                *_by_words(WORDS, split.words, leading[3 * i + 1], names),
+                *_by_words(TITLES, split.titles, leading[3 * i + 2], names),
             ]
-            found.append(Explanation(split.score, in_order(groups), LikeEvidence(self, len(found))))
+            found.append(Explanation(split.score, in_order(groups), LikeEvidence(self, i)))
         return found
 
-    def _names(self, leading: Sequence[tuple[Ints, Doubles]]) -> Mapping[int, str]:
+    def _names(self, leading: Sequence[_Leading]) -> Mapping[int, str]:
         """Give the words that the terms of parts stand for: in the texts in hand, or elsewhere."""
-        wanted = [terms for terms, _ in leading]
+        wanted = [np.array([term for each in leading for term in each.terms], np.int64)]
         for query, _, _, pairs in self.told:
             if pairs is not None:
                 wanted += [query.terms[pairs.words], pairs.terms[pairs.scores != 0]]
         numbers = np.unique(np.concatenate(wanted))
         terms = self.snapshot.terms(numbers)
-        words = surface_words(self.in_hand.texts, self.snapshot.analyzer)
+        words = surface_words(self.in_hand.texts, self.snapshot.analyzer, {*terms})
         missing = [term for term in terms if term not in words]
         words |= readable_terms(self.snapshot, missing)
         return {number: words[term] for number, term in zip(numbers.tolist(), terms, strict=True)}
@@ -284,23 +281,42 @@ def _group(name: str, parts: Sequence[Part], total: float) -> list[Part]:
     return [Part("group", name, total, tuple(parts))] if parts else []
 
 
-def _leading(terms: Ints, scores: Doubles) -> tuple[Ints, Doubles]:
-    """Give the words that give most, by magnitude, and what they give."""
-    order = by_magnitude(scores)[:LEADING]
-    return terms[order], scores[order]
+class _Leading(NamedTuple):
+    """The words that give most to a part, by magnitude, what they give, and whether others do."""
+
+    terms: list[int]
+    scores: list[float]
+    others: bool
+
+
+def _leading(split: Sequence[Parts]) -> list[_Leading]:
+    """Find the leading words of the three parts of each score."""
+    every = [part for one in split for part in (one.specific, one.words, one.titles)]
+    bounds = np.cumsum([0, *map(len, every)], dtype=np.int64)
+    scores = np.concatenate(every)
+    terms = np.concatenate([one.terms for one in split for _ in range(3)])
+    ends, places = largest(bounds, np.abs(scores), LEADING + 1)
+    columns = terms[places].tolist(), scores[places].tolist()
+    found = []
+    for start, stop in pairwise(ends.tolist()):
+        shown = slice(start, min(stop, start + LEADING))
+        found.append(_Leading(columns[0][shown], columns[1][shown], stop - start > LEADING))
+    return found
 
 
 def _by_words(
-    group: str, every: Doubles, terms: Ints, scores: Doubles, names: Mapping[int, str]
+    group: str, every: Doubles, leading: _Leading, names: Mapping[int, str]
 ) -> list[Part]:
     """Give the group of the leading words, and what the others give."""
+    terms, scores, others = leading
+    if not terms:
+        return []
     total = float(every.sum())
     parts = [
-        _part(("word", names[term], score, ()))
-        for term, score in zip(terms.tolist(), scores.tolist(), strict=True)
+        _part(("word", names[term], score, ())) for term, score in zip(terms, scores, strict=True)
     ]
-    if np.count_nonzero(every) > len(parts):
-        parts.append(Part("rest", OTHERS, total - sum([part.score for part in parts])))
+    if others:
+        parts.append(_part(("rest", OTHERS, total - sum(scores), ())))
     return _group(group, parts, total)
 
 

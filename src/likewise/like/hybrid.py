@@ -16,6 +16,7 @@ import numpy as np
 
 from likewise.compiled import Bools, Doubles, Floats, Ints
 from likewise.errors import UsageError
+from likewise.like.by_words import WordScores
 from likewise.like.candidates import Candidates
 from likewise.like.components import (
     AllWords,
@@ -25,11 +26,11 @@ from likewise.like.components import (
     Encoder,
     Parts,
     SpecificWords,
-    WordComponent,
     mix,
 )
 from likewise.like.explain import Explainer, LikeQuery
 from likewise.like.focus import named_focus, read_focus, weights_at
+from likewise.like.rescoring import Rescorer, ranked
 from likewise.like.titles import Titles
 from likewise.models.attribution import EncodedDocument
 from likewise.models.model import Weights
@@ -40,7 +41,7 @@ from likewise.stages.masks import mask_of
 from likewise.stages.stage import Context, Result, Stage
 
 CANDIDATES = 250
-# This share of them is scored to find feedback documents.
+# This share of them may be scored to find feedback documents.
 _FIRST = 0.4
 _ALONE = {
     "dense": Weights(1, 0, 0),
@@ -81,11 +82,11 @@ class Hybrid(LikenessStage):
 
     `model` "" is the model fitted last. `focus` is the dial from `subject` over `balanced` to
     `thing`, or a number from 0 to 1; "" is what was learnt for the collection, else balanced.
-    `candidates` are how many are scored by all parts, times what the collection takes (`effort`),
-    and up to four tenths as many before feedback; 0 scores every document. The mean of the dense
-    vectors of the `feedback` best answers is added to the query's, and candidates are ranked once
-    more: that draws answers together (on 14 tasks 2% more documents of the same subject, as many
-    that say the same thing).
+    `candidates` are how many may be scored by all parts, times what the collection takes
+    (`effort`), and up to four tenths as many before feedback; 0 scores every document. The mean of
+    the dense vectors of the `feedback` best answers is added to the query's, and candidates are
+    ranked once more: that draws answers together (on 14 tasks 2% more documents of the same
+    subject, as many that say the same thing).
 
     `only` "dense", "specific", "words" or "titles" compares that part alone, without feedback;
     specific words and titles are then compared with those of every document.
@@ -258,7 +259,7 @@ class Likeness:
         self.dense = Dense(encoder)
         self.specific = SpecificWords(encoder)
         self.words = AllWords(encoder)
-        self.titles = Titles(encoder.collection)
+        self.titles = Titles(encoder)
         self.candidates = Candidates(encoder, weights, effort=encoder.stored.effort)
         every: tuple[tuple[float, Component], ...] = (
             (weights.dense, self.dense),
@@ -282,53 +283,39 @@ class Likeness:
 
         Documents that share nothing with the query are no answers; `omit` is left out. The mean of
         the dense vectors of the `feedback` best answers is added to the query's, which keeps its
-        length, and candidates are chosen and ranked once more. Words stay.
+        length, and candidates are ranked once more. Words stay.
         """
         if k < 1:
             raise UsageError(f"k must be at least 1, not {k}")
-        n = max(candidates, k) + len(omit) if candidates else 0
-        masks = self._masks(allowed)
-        listed = self.candidates.find(query, n, masks, omit) if n else None
-        docs, by_words = _NONE, np.empty(0)
+        masks, scorer = self._masks(allowed), self._word_scores(query)
+        if candidates:
+            listed = self.candidates.find(query, max(candidates, k), masks, omit)
+            rescorer = Rescorer(listed, self._dense, scorer)
+            if feedback:
+                first = rescorer.best(query, feedback, share=_FIRST)
+                query = self.with_feedback(query, first.docs)
+            return rescorer.best(query, k), query
+
+        def best(query: EncodedQuery, k: int) -> Ranking:
+            docs = _without(self._all(query, k + len(omit), masks), omit)
+            return ranked(docs, self._dense(query, docs) + scorer.score(docs), k)
+
         if feedback:
-            least = feedback + len(omit)
-            docs = (
-                listed.take(query, share=_FIRST, least=least)
-                if listed
-                else _without(self._all(query, least, masks), omit)
-            )
-            by_words = self._by_words(query, docs)
-            first = _ranked(docs, self._dense(query, docs) + by_words, feedback)
-            query = self.with_feedback(query, first.docs)
-        least = k + len(omit)
-        more = (
-            listed.take(query, least=least)
-            if listed
-            else _without(self._all(query, least, masks), np.concatenate([omit, docs]))
-        )
-        docs = np.concatenate([docs, more])
-        by_words = np.concatenate([by_words, self._by_words(query, more)])
-        return _ranked(docs, self._dense(query, docs) + by_words, k), query
+            query = self.with_feedback(query, best(query, feedback).docs)
+        return best(query, k), query
 
     def score(self, query: EncodedQuery, docs: Ints) -> Doubles:
         """Score documents; 0 for those that share nothing with the query."""
-        return self._dense(query, docs) + self._by_words(query, docs)
+        return self._dense(query, docs) + self._word_scores(query).score(docs)
 
     def _dense(self, query: EncodedQuery, docs: Ints) -> Doubles:
         if not self.weights.dense:
             return np.zeros(len(docs))
         return self.weights.dense * self.dense.score(query, docs)
 
-    def _by_words(self, query: EncodedQuery, docs: Ints) -> Doubles:
-        """Score documents by the parts that feedback does not change."""
-        scores = np.zeros(len(docs))
-        if self.weights.specific:
-            scores += self.weights.specific * self.specific.score(query, docs)
-        if self.weights.words:
-            scores += self.weights.words * self.words.score(query, docs)
-        if self.weights.titles:
-            scores += self.weights.titles * self.titles.score(query, docs)
-        return scores
+    def _word_scores(self, query: EncodedQuery) -> WordScores:
+        """Score by the parts that feedback does not change."""
+        return WordScores(self.encoder, query, self.weights)
 
     def parts(self, query: EncodedQuery, doc: int) -> Parts:
         """Take the score of a document apart."""
@@ -337,22 +324,12 @@ class Likeness:
     def split(self, query: EncodedQuery, docs: Ints) -> list[Parts]:
         """Take the scores of documents apart."""
         topics = self.weights.dense * self.rows(docs) * query.point
-        terms = np.union1d(query.terms, query.words.terms)
-        terms = np.union1d(terms, query.said_terms)
-        parts = np.zeros((3, len(docs), len(terms)))
-        by_words: tuple[tuple[float, WordComponent], ...] = (
-            (self.weights.specific, self.specific),
-            (self.weights.words, self.words),
-            (self.weights.titles, self.titles),
-        )
-        for i, (weight, component) in enumerate(by_words):
-            if weight:
-                parts[i] = weight * component.split(query, docs, terms)
-        found = []
-        for i, row in enumerate(topics):
-            there = np.flatnonzero((parts[:, i] != 0).any(axis=0))
-            found.append(Parts(row, terms[there], *parts[:, i, there]))
-        return found
+        terms, parts = self._word_scores(query).split(docs)
+        there = map(np.flatnonzero, (parts != 0).any(axis=0))
+        return [
+            Parts(row, terms[mine], *parts[:, i, mine])
+            for i, (row, mine) in enumerate(zip(topics, there, strict=True))
+        ]
 
     def with_feedback(self, query: EncodedQuery, docs: Ints) -> EncodedQuery:
         """Turn a query towards the mean of the dense vectors of documents."""
@@ -386,13 +363,6 @@ class Likeness:
                 mask = met if mask is None else mask & met
             masks.append(mask)
         return masks
-
-
-def _ranked(docs: Ints, scores: Doubles, k: int) -> Ranking:
-    there = scores != 0
-    docs, scores = docs[there], scores[there]
-    order = np.lexsort((docs, -scores))[:k]
-    return Ranking(docs[order], scores[order])
 
 
 def check_candidates(method: str, candidates: int) -> None:

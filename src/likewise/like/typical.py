@@ -32,7 +32,7 @@ def measure_typical(encoder: Encoder, *, seed: int = 0) -> Typical:
         "words": AllWords(encoder),
     }
     if has_titles(collection):
-        parts["titles"] = Titles(collection)
+        parts["titles"] = Titles(encoder)
     means: dict[str, list[float]] = {name: [] for name in parts}
     for doc in sample.tolist():
         query = encoder.encode(*of_doc(collection, doc))

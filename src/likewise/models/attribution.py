@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from likewise.collection.records import TermCounts
-from likewise.compiled import Doubles, Ids, Ints, fast_kernel, kernel
+from likewise.compiled import Doubles, Ids, Int, Ints, fast_kernel, kernel
 from likewise.models.triple import Triples
 
 # So many words, the strongest, are parts of their own; so many of an answer's are behind each.
@@ -79,9 +79,7 @@ class WordSum(NamedTuple):
     @property
     def totals(self) -> Doubles:
         """The vectors, a row for each document."""
-        out = np.zeros((len(self.bounds) - 1, self.vectors.shape[1]))
-        add_words(self.bounds, self.weights, self.vectors, out)
-        return out
+        return sums_of(self.weights[:, None] * self.vectors, self.bounds)
 
 
 def sums_of(rows: Doubles, bounds: Ints) -> Doubles:
@@ -154,15 +152,38 @@ def split_by_words(
 
 
 @kernel
-def add_words(bounds: Ints, weights: Doubles, vectors: NDArray[np.float32], out: Doubles) -> None:
-    """Add up the weighed vectors of documents' words.
+def take_words(
+    bounds: Ints,
+    rows: Ids,
+    weights: Doubles,
+    basis: NDArray[np.float32],
+    out: tuple[NDArray[np.float32], Doubles],
+) -> None:
+    """Copy the vectors of documents' words, and add them up by their weights.
 
-    Equals `weights[mine] @ vectors[mine]` for the rows of each document.
+    Equals `vectors = basis[rows]` and `totals += weights[mine] @ vectors[mine]` for each document.
+    """
+    vectors, totals = out
+    width: Int = basis.shape[1]
+    for i in range(len(bounds) - 1):
+        for j in range(bounds[i], bounds[i + 1]):
+            row, weight = rows[j], weights[j]
+            for k in range(width):
+                vectors[j, k] = basis[row, k]
+            for k in range(width):
+                totals[i, k] += weight * np.float64(vectors[j, k])
+
+
+@kernel
+def scale_words(bounds: Ints, factors: NDArray[np.float32], vectors: NDArray[np.float32]) -> None:
+    """Multiply the vectors of each document's words.
+
+    Equals `vectors[mine] *= factors[i]` for each document.
     """
     for i in range(len(bounds) - 1):
         for j in range(bounds[i], bounds[i + 1]):
             for k in range(vectors.shape[1]):
-                out[i, k] += weights[j] * np.float64(vectors[j, k])
+                vectors[j, k] *= factors[i, k]
 
 
 @fast_kernel

@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from likewise.compiled import Floats
+from likewise.compiled import Doubles, Floats, Int, Ints, kernel
 
 # Axes that have less than this share of a projection are noise, and not made any larger.
 _LEAST = 1e-6
@@ -28,27 +28,19 @@ def ladder_of(width: int, rungs: int) -> tuple[int, ...]:
     return tuple(sorted({max(width >> i, 1) for i in range(rungs)})) if width else ()
 
 
-def factors(rows: NDArray[Any], ladder: tuple[int, ...]) -> NDArray[Any]:
+def factors(rows: NDArray[Any], ladder: tuple[int, ...]) -> Doubles:
     """Give what each axis of projections is multiplied by; zeros for a projection of nothing."""
-    squares = np.square(rows, dtype=np.float64).cumsum(axis=1)
-    # A row for each width.
-    inside = squares.T[np.array(ladder) - 1] + _LEAST * squares[:, -1]
-    inverse = np.divide(1, inside, out=np.zeros_like(inside), where=inside > 0)
-    left = np.empty_like(inverse)
-    left[0] = np.sum(inverse, axis=0) / len(ladder)
-    for i, mine in enumerate(inverse[:-1] / len(ladder), 1):
-        left[i] = left[i - 1] - mine
-    roots = np.sqrt(np.maximum(left, 0))
-    return np.repeat(roots, np.diff([0, *ladder]), axis=0).T
+    out = np.empty(rows.shape)
+    find_factors(rows, np.array(ladder), out)
+    return out
 
 
 def nest(rows: Floats, ladder: tuple[int, ...]) -> Floats:
     """Give projections, of whatever length, as they are compared: at length one."""
     if not ladder:
         return rows
-    largest = np.abs(rows).max(axis=1, keepdims=True, initial=0)
-    scaled = rows / np.where(largest > 0, largest, 1)
-    nested: Floats = (scaled * factors(scaled, ladder)).astype(np.float32)
+    nested = np.empty(rows.shape, np.float32)
+    nest_rows(rows, np.array(ladder), nested)
     return nested
 
 
@@ -66,3 +58,54 @@ def unnest(rows: Floats, ladder: tuple[int, ...]) -> Floats:
         inside = inside - np.square(out[:, start:width]).sum(axis=1)
     lengths = np.linalg.norm(out, axis=1, keepdims=True)
     return (out / np.where(lengths > 0, lengths, 1)).astype(np.float32)
+
+
+@kernel
+def find_factors(rows: NDArray[Any], ladder: Ints, out: Doubles) -> None:
+    """Find the factors of the axes of projections, up to each width of a ladder.
+
+    Equals, with `inside = np.square(rows).cumsum(axis=1)[:, ladder - 1]` and a millionth of the
+    whole more, `np.sqrt(mean over widths above k of 1 / inside)` for axis k.
+    """
+    inverse = np.empty(len(ladder))
+    for i in range(len(rows)):
+        total = 0.0
+        first = 0
+        for r in range(len(ladder)):
+            for k in range(first, ladder[r]):
+                total += np.float64(rows[i, k]) * np.float64(rows[i, k])
+            inverse[r] = total
+            first = ladder[r]
+        for k in range(first, rows.shape[1]):
+            total += np.float64(rows[i, k]) * np.float64(rows[i, k])
+        left = 0.0
+        for r in range(len(ladder)):
+            inside = inverse[r] + _LEAST * total
+            inverse[r] = 1 / inside if inside > 0 else 0.0
+            left += inverse[r]
+        left /= len(ladder)
+        out[i] = 0
+        first = 0
+        for r in range(len(ladder)):
+            out[i, first : ladder[r]] = np.sqrt(max(left, 0.0))
+            left -= inverse[r] / len(ladder)
+            first = ladder[r]
+
+
+@kernel
+def nest_rows(rows: Floats, ladder: Ints, out: Floats) -> None:
+    """Multiply projections, their largest coordinate brought to 1, by their factors.
+
+    Equals `scaled * factors(scaled, ladder)`, with `scaled = rows / np.abs(rows).max(axis=1)`.
+    """
+    width: Int = rows.shape[1]
+    scaled, found = np.empty((1, width), np.float32), np.empty((1, width))
+    for i in range(len(rows)):
+        largest = np.float32(0)
+        for k in range(width):
+            largest = max(largest, np.abs(rows[i, k]))
+        for k in range(width):
+            scaled[0, k] = rows[i, k] / largest if largest > 0 else rows[i, k]
+        find_factors(scaled, ladder, found)
+        for k in range(width):
+            out[i, k] = np.float32(scaled[0, k] * found[0, k])

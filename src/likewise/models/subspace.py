@@ -30,7 +30,9 @@ from likewise.models.attribution import (
     add_up,
     or_one,
     owners_of,
+    scale_words,
     split_by_words,
+    take_words,
     weights_by_place,
 )
 from likewise.models.bags import Vocabulary
@@ -247,18 +249,19 @@ class Subspace(Model):
     def as_sums(self, counts: TermCounts, lengths: Doubles) -> WordSum:
         """Give the dense vectors of documents, made so long, as sums over their words."""
         bounds, rows, weighed = self.weigh(counts)
-        vectors = np.asarray(self.basis if self.vectors is None else self.vectors)[rows]
-        terms = np.asarray(self.vocabulary.terms)[rows].astype(np.int64)
-        made = WordSum(bounds, terms, weighed.astype(np.float64), vectors)
-        owners, totals = owners_of(bounds), made.totals
+        weights, totals = weighed.astype(np.float64), np.zeros((len(bounds) - 1, self.width))
+        vectors = np.empty((len(rows), self.width), np.float32)
+        basis = np.asarray(self.basis if self.vectors is None else self.vectors)
+        take_words(bounds, rows, weights, basis, (vectors, totals))
         if self.ladder:
             # Up to a length, which comes in with the scales.
             mine = factors(totals, self.ladder)
             mine /= or_one(mine[:, :1])
-            totals = totals * mine
-            made = made._replace(vectors=vectors * mine.astype(np.float32)[owners])
+            totals *= mine
+            scale_words(bounds, mine.astype(np.float32), vectors)
         scales = lengths / or_one(np.linalg.norm(totals, axis=1))
-        return made._replace(weights=made.weights * scales[owners])
+        terms = np.asarray(self.vocabulary.terms)[rows].astype(np.int64)
+        return WordSum(bounds, terms, weights * scales[owners_of(bounds)], vectors)
 
     def distinctive_rows(
         self, collection: Snapshot, weights: Doubles, numbers: Ints, n: int

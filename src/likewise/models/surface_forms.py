@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Container, Iterable, Sequence
 from weakref import WeakKeyDictionary
 
 import numpy as np
@@ -65,8 +65,13 @@ def _look_up(collection: Snapshot, terms: Sequence[str]) -> dict[str, str]:
     return found
 
 
-def surface_words(texts: Iterable[str], analyzer: Analyzer) -> dict[str, str]:
-    """Map the terms of texts to the commonest word that gave each; ties by the alphabet."""
+def surface_words(
+    texts: Iterable[str], analyzer: Analyzer, wanted: Container[str] | None = None
+) -> dict[str, str]:
+    """Map the terms of texts to the commonest word that gave each; ties by the alphabet.
+
+    Only those that are wanted, if it is said which.
+    """
     chunks = cut([encode(text) for text in texts])
     amounts = np.bincount(chunks.tokens, minlength=len(chunks.distinct.offsets) - 1).tolist()
     words = chunks.distinct.all()
@@ -77,14 +82,16 @@ def surface_words(texts: Iterable[str], analyzer: Analyzer) -> dict[str, str]:
             for word in [chunk] if chunk.isascii() else map(encode, inside):
                 counted[word] += amount
         words, amounts = [*counted], [*counted.values()]
-    best: dict[str, tuple[int, bytes]] = {}
+    best: dict[str, bytes] = {}
+    most: dict[str, int] = {}
     for word, terms, amount in zip(words, analyzer.terms_of(words), amounts, strict=True):
         # A word that is cut further is never a stem's only word.
-        if len(terms) == 1:
-            mine, term = (-amount, word), terms[0]
-            if term not in best or mine < best[term]:
-                best[term] = mine
-    return {term: word.decode() for term, (_, word) in best.items()}
+        if len(terms) == 1 and (wanted is None or terms[0] in wanted):
+            [term] = terms
+            before = most.get(term, 0)
+            if amount > before or (amount == before and word < best[term]):
+                most[term], best[term] = amount, word
+    return {term: word.decode() for term, word in best.items()}
 
 
 def spaced(values: Ints, most: int) -> Ints:
