@@ -24,7 +24,7 @@ from numpy.typing import NDArray
 from likewise import notation
 from likewise.collection.arrays import Arrays, Output, require
 from likewise.compiled import Bytes, Floats, Ids, Int, Ints, kernel
-from likewise.neighbours.int8 import Coded, scan_rows
+from likewise.neighbours.int8 import LARGEST, Coded, scan_rows
 from likewise.neighbours.largest import keep_largest, key_of, room_for, rows_of
 
 # Coordinates are kept for so many rows at a time: what is added up stays in the nearest cache.
@@ -41,9 +41,14 @@ _WEIGHT = (1 << 15) // (_LARGEST + 1)
 _AXES, _TIMES, _SPARE = 64, 4, 1200
 # A rough look reads fewer. It finds .90 to .96 of the 64 nearest: benchmarks/default_scale.py.
 _ROUGH_AXES, _ROUGH_SPARE = 24, 300
+# By the coordinates that are read rows have this share of a product at least: of those that changed
+# an answer the lowest had .26.
+_SEEN = 0.25
 # Rows are passed over in groups of so many, where the largest is not among the best so far.
 _GROUP = 16
 _TINY = float(np.finfo(np.float32).tiny)
+# No score is larger, or as far below nothing.
+_FURTHEST = (1 << 31) - 1
 
 Sums = NDArray[np.int16]
 
@@ -86,9 +91,14 @@ class TilesFinder:
         none = np.empty((0, _HALF), np.uint8)
         return np.concatenate([none, *(pack(codes) for codes in self._cut())])
 
-    def propose(self, point: Floats, n: int, *, rough: bool = False) -> Ints:
-        """Propose the n rows that seem to have the largest inner products, ascending."""
-        rows = self._likely(point, n, rough)
+    def propose(
+        self, point: Floats, n: int, *, rough: bool = False, least: float = -math.inf
+    ) -> Ints:
+        """Propose the n rows that seem to have the largest inner products, ascending.
+
+        Fewer where no others seem to have one of `least` or more.
+        """
+        rows = self._likely(point, n, rough, least)
         scores = np.empty(len(rows), np.float32)
         scan_rows(rows, self.coded.codes, self.coded.scales, point, scores)
         return rows[_best(scores, n)]
@@ -103,7 +113,7 @@ class TilesFinder:
         for first in range(0, len(self.coded.scales), TILE):
             yield self.coded.codes[first : first + TILE]
 
-    def _likely(self, point: Floats, n: int, rough: bool) -> Ints:
+    def _likely(self, point: Floats, n: int, rough: bool, least: float) -> Ints:
         """Give the rows, several times n, that seem best by some coordinates."""
         n_axes, spare = (_ROUGH_AXES, _ROUGH_SPARE) if rough else (_AXES, _SPARE)
         wanted, n_rows = _TIMES * n + spare, len(self.coded.scales)
@@ -111,10 +121,18 @@ class TilesFinder:
             return np.arange(n_rows)
         axes, weights = weigh_axes(point, n_axes)
         keys = room_for(wanted)
-        query = (axes, weights, self._unit)
+        query = (axes, weights, self._unit, self._least_score(point[axes], weights, least))
         columns = self.tiles.reshape(-1)
         size = scan_columns(columns, self.coded.scales, query, len(point), keys, wanted)
         return rows_of(keys[:size])
+
+    def _least_score(self, chosen: Floats, weights: Ints, least: float) -> int:
+        """Give what a row has at least by chosen coordinates whose product is `least` or more."""
+        if not least > 0:
+            return -_FURTHEST
+        total = max(float(np.abs(chosen, dtype=np.float64).sum()), 1e-300)
+        factor = float(np.abs(weights).sum()) / total * _LARGEST / LARGEST
+        return int(min(_SEEN * least * factor / self._unit, _FURTHEST))
 
     @cached_property
     def _unit(self) -> float:
@@ -158,25 +176,25 @@ def _best(scores: Floats, n: int) -> Ints:
 def scan_columns(
     columns: Bytes,
     scales: Floats,
-    query: tuple[Ints, Ints, Any],
+    query: tuple[Ints, Ints, Any, Int],
     width: Int,
     keys: Ints,
     n: Int,
 ) -> Int:
     """Gather the keys of the n rows with the largest products with a point, by some coordinates.
 
-    `query` is axes, weights and a unit of scales. Scores are, rounded to nothing,
-    `(weights @ (levels[axes] - 8)) * scales / unit`, levels by coordinate and row. On the way sums
-    may leave 16 bits, and come back: these are the integers modulo 2^16.
+    `query` is axes, weights, a unit of scales and the least score that counts. Scores are, rounded
+    to nothing, `(weights @ (levels[axes] - 8)) * scales / unit`, levels by coordinate and row. On
+    the way sums may leave 16 bits, and come back: these are the integers modulo 2^16.
     """
-    axes, weights, unit = query
+    axes, weights, unit, least = query
     total = 0
     for j in range(len(axes)):
         total += weights[j]
     sums, scores = np.empty(TILE, np.int16), np.empty(TILE, np.int32)
+    maxima = np.empty(TILE // _GROUP, np.int32)
     factor = np.float32(1.0 / unit)
     size: Int = 0
-    least: Any = -(np.int64(1) << 62)
     for first in range(0, len(scales), TILE):
         sums[:] = np.int16(-_NOTHING * total)
         low, high = sums[:_HALF], sums[_HALF:]
@@ -193,29 +211,35 @@ def scan_columns(
             )
         for j in range(whole, len(axes)):
             add_column(columns[start + axes[j] * _HALF :][:_HALF], np.int16(weights[j]), low, high)
-        mine = scores[: min(TILE, len(scales) - first)]
-        scale_sums(sums, scales[first : first + len(mine)], factor, mine)
-        for group in range(0, len(mine), _GROUP):
-            last = min(group + _GROUP, len(mine))
-            if largest_of(mine[group:last]) < least:
+        n_here = min(TILE, len(scales) - first)
+        scores[n_here:] = -_FURTHEST
+        scale_sums(sums, scales[first : first + n_here], factor, scores[:n_here])
+        group_maxima(scores, maxima)
+        for group in range(len(maxima)):
+            if maxima[group] < least:
                 continue
-            for i in range(group, last):
-                if mine[i] >= least:
-                    keys[size] = key_of(mine[i], first + i)
+            for i in range(group, n_here, len(maxima)):
+                if scores[i] >= least:
+                    keys[size] = key_of(scores[i], first + i)
                     size += 1
                     if size == len(keys):
                         size = keep_largest(keys, size, n)
-                        least = keys[n - 1] >> 32
+                        least = max(least, keys[n - 1] >> 32)
     return keep_largest(keys, size, n)
 
 
 @kernel
-def largest_of(values: Ids) -> Any:
-    """Find the largest of values. Equals `values.max()`."""
-    largest = values[0]
-    for i in range(len(values)):
-        largest = max(largest, values[i])
-    return largest
+def group_maxima(values: Ids, maxima: Ids) -> None:
+    """Find the largest value of groups that stand far apart.
+
+    Equals `values.reshape(-1, len(maxima)).max(axis=0)`.
+    """
+    n = len(maxima)
+    maxima[:] = values[:n]
+    for first in range(n, len(values), n):
+        mine = values[first : first + n]
+        for i in range(n):
+            maxima[i] = max(maxima[i], mine[i])
 
 
 @kernel
