@@ -22,6 +22,7 @@ from likewise.neighbours.tiles import (
     pack,
     scale_sums,
     scan_columns,
+    touch_rows,
     weigh_axes,
 )
 
@@ -98,6 +99,8 @@ def test_the_small_kernels_equal_numpy():
     scales, out = random.random(90, np.float32), np.empty(90, np.int32)
     scale_sums(sums, scales, np.float32(7), out)
     np.testing.assert_array_equal(out, (sums[:90].astype(np.float32) * scales * 7).astype(np.int32))
+    rows, codes = np.array([3, 0, 3]), random.integers(-127, 128, (5, 200)).astype(np.int8)
+    assert touch_rows(rows, codes) == codes[rows, ::64].sum(dtype=np.int64)
     maxima = np.empty(18, np.int32)
     group_maxima(out, maxima)
     np.testing.assert_array_equal(maxima, out.reshape(-1, 18).max(axis=0))

@@ -122,7 +122,7 @@ class Smoothing(Stage):
         mask = context.mask(query).without(own, context.snapshot)
         read = ranking.cut(self.depth(context.k, log=False))
         ranking = _open(read, mask, context)
-        if ranking is not read and isinstance(scorer, WordScorer) and scorer.left is not None:
+        if ranking is not read and isinstance(scorer, WordScorer) and scorer.left:
             # Without the documents in hand too few may be left.
             ranking = _open(scorer.find_left(), mask, context)
         if not len(ranking.docs):
@@ -229,7 +229,7 @@ class Spread:
         self.top = float(scores.max()) - self.floor
         self._mask = mask
         self._wanted = max(how.candidates, k) if how.candidates else 0
-        self._nearest, self._unread, self._least = EMPTY, False, -math.inf
+        self._nearest, self._unread = EMPTY, 0
         self._compare(ranking)
         read = self._wanted
         if isinstance(before, WordScorer) and before.found is ranking:
@@ -243,15 +243,15 @@ class Spread:
         Where more are wanted only those that may be among the k best, though words say no more for
         them than for the last of the ranking, or that may be the most like of all.
         """
-        self._unread, self._least = n < self._wanted, -math.inf
+        self._unread, least = n if n < self._wanted else 0, -math.inf
         is_rough = self._unread and k <= _MOST_ROUGH
         search = self.rows.rough_search if is_rough else self.rows.search
         if self._unread:
             share, kept = self._shares
             rest = _kth_largest(self._mixed_ranked, k) - kept * (self._last - self.floor)
-            self._least = min(rest / share, self.most)
-            self._least -= _ROUNDED * abs(self._least)
-        self._nearest = search.nearest(self.point, n, self._mask.segments, least=self._least)
+            least = min(rest / share, self.most)
+            least -= _ROUNDED * abs(least)
+        self._nearest = search.nearest(self.point, n, self._mask.segments, least=least)
         self._compare(self.ranking)
 
     def _compare(self, ranking: Ranking) -> None:
@@ -273,12 +273,9 @@ class Spread:
         ranked = self._mixed_ranked
         docs, like = self._others
         before = self.before
-        if isinstance(before, WordScorer) and before.found is self.ranking:
-            least = _kth_largest(ranked, k)
-            last = self._last
-            if self._read_on(before, certain=self._mixed(last, self._most_unread) < least):
-                return self.rank(k)
-            may_win = self._mixed(last, like) >= least
+        by_search = isinstance(before, WordScorer) and before.found is self.ranking
+        if by_search:
+            may_win = self._mixed(self._last, like) >= _kth_largest(ranked, k)
             docs, like = docs[may_win], like[may_win]
         by_words = np.full(len(docs), self.floor)
         if before is not None and len(docs):
@@ -286,14 +283,18 @@ class Spread:
         known = (by_words > self.floor) | (like != 0)
         docs = np.concatenate([self.ranking.docs, docs[known]])
         scores = np.concatenate([ranked, self._mixed(by_words, like)[known]])
+        if by_search:
+            is_certain = self._mixed(self._last, self._most_unread) < _kth_largest(scores, k)
+            if self._read_on(before, certain=is_certain):
+                return self.rank(k)
         order = np.lexsort((docs, -scores))[:k]
         return Ranking(docs[order], scores[order])
 
     def _read_on(self, before: WordScorer, *, certain: bool) -> bool:
         """Read more of either part unless it is certain what the answers are; tell whether."""
-        if certain or (before.left is None and not self._unread):
+        if certain or not (before.left or self._unread):
             return False
-        if before.left is None:
+        if not before.left:
             self._near(self._wanted)
         self._compare(before.find_left(_MORE * len(self.ranking.docs)))
         return True
@@ -315,8 +316,8 @@ class Spread:
         of these counts, but one of the first.
         """
         scores = self._nearest.scores
-        if len(scores) < _NEVER_MISSED and self._least > -math.inf:
-            # All that may matter was found.
+        if self._unread and len(scores) < min(self._unread, _NEVER_MISSED):
+            # Fewer than were asked for: all that may matter was found.
             return -math.inf
         return float(scores[min(_NEVER_MISSED, len(scores)) - 1]) if len(scores) else 0.0
 
