@@ -17,7 +17,7 @@ from likewise.neighbours.tiles import (
     TILE,
     Tiles,
     add_column,
-    add_four,
+    add_eight,
     group_maxima,
     pack,
     scale_sums,
@@ -90,10 +90,11 @@ def test_the_small_kernels_equal_numpy():
     add_column(column, np.int16(-70), low, high)
     np.testing.assert_array_equal(low, 1 - 70 * (column & 15).astype(np.int16))
     np.testing.assert_array_equal(high, 1 - 70 * (column >> 4).astype(np.int16))
-    four, weights = random.integers(0, 256, (4, 50)).astype(np.uint8), np.array([9, -80, 700, 1])
+    eight = random.integers(0, 256, (8, 50)).astype(np.uint8)
+    weights = np.array([9, -80, 700, 1, 0, -3, 44, -512])
     before = sums.copy()
-    add_four(*four, weights.astype(np.int16), low, high)
-    for column, weight in zip(four, weights, strict=True):
+    add_eight(tuple(eight[:4]), tuple(eight[4:]), weights.astype(np.int16), low, high)
+    for column, weight in zip(eight, weights, strict=True):
         add_column(column, np.int16(weight), before[:50], before[50:])
     np.testing.assert_array_equal(sums, before)
     scales, out = random.random(90, np.float32), np.empty(90, np.int32)

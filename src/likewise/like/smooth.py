@@ -49,7 +49,7 @@ FLOOR_DEPTH = 1000
 # A query of more terms says what it wants. Chosen by benchmarks/defaults.py.
 TERMS = 9
 # What is compared with a bound may be rounded otherwise.
-_ROUNDED = 1e-9
+_ROUNDED, _LEAST_SHARE = 1e-9, 1e-300
 AS_RANKED, LOWEST = "(as ranked before)", "(lowest score)"
 
 
@@ -230,7 +230,8 @@ class Spread:
         self._mask = mask
         self._wanted = max(how.candidates, k) if how.candidates else 0
         self._nearest, self._unread = EMPTY, 0
-        self._compare(ranking)
+        self._take(ranking)
+        self._compare()
         read = self._wanted
         if isinstance(before, WordScorer) and before.found is ranking:
             read = min(read, max(_TIMES * k, _FIRST_READ))
@@ -249,16 +250,18 @@ class Spread:
         if self._unread:
             share, kept = self._shares
             rest = _kth_largest(self._mixed_ranked, k) - kept * (self._last - self.floor)
-            least = min(rest / share, self.most)
+            least = min(rest / max(share, _LEAST_SHARE), self.most)
             least -= _ROUNDED * abs(least)
         self._nearest = search.nearest(self.point, n, self._mask.segments, least=least)
-        self._compare(self.ranking)
+        self._compare()
 
-    def _compare(self, ranking: Ranking) -> None:
-        """Compare what was ranked with the first; what else is like them comes beside it."""
-        if ranking is not vars(self).get("ranking"):
-            self.ranking = ranking
-            self._like = self.rows.search.scores(self.point, ranking.docs)
+    def _take(self, ranking: Ranking) -> None:
+        """Take a ranking, and compare its documents with the first."""
+        self.ranking = ranking
+        self._like = self.rows.search.scores(self.point, ranking.docs)
+
+    def _compare(self) -> None:
+        """Put what else is like the first beside the ranking; find the most like of all."""
         docs, scores = self._nearest
         new = ~self._ranked(docs)[0]
         self._others = Ranking(docs[new], scores[new])
@@ -294,9 +297,11 @@ class Spread:
         """Read more of either part unless it is certain what the answers are; tell whether."""
         if certain or not (before.left or self._unread):
             return False
-        if not before.left:
+        if before.left:
+            self._take(before.find_left(_MORE * len(self.ranking.docs)))
+            self._compare()
+        else:
             self._near(self._wanted)
-        self._compare(before.find_left(_MORE * len(self.ranking.docs)))
         return True
 
     @property

@@ -202,14 +202,22 @@ def scan_columns(
     for first in range(0, len(scales), TILE):
         sums[:] = np.int16(-_NOTHING * total)
         low, high = sums[:_HALF], sums[_HALF:]
-        start, whole = first // TILE * width * _HALF, len(axes) // 4 * 4
-        for j in range(0, whole, 4):
-            add_four(
-                columns[start + axes[j] * _HALF :][:_HALF],
-                columns[start + axes[j + 1] * _HALF :][:_HALF],
-                columns[start + axes[j + 2] * _HALF :][:_HALF],
-                columns[start + axes[j + 3] * _HALF :][:_HALF],
-                weights[j : j + 4].astype(np.int16),
+        start, whole = first // TILE * width * _HALF, len(axes) // 8 * 8
+        for j in range(0, whole, 8):
+            add_eight(
+                (
+                    columns[start + axes[j] * _HALF :][:_HALF],
+                    columns[start + axes[j + 1] * _HALF :][:_HALF],
+                    columns[start + axes[j + 2] * _HALF :][:_HALF],
+                    columns[start + axes[j + 3] * _HALF :][:_HALF],
+                ),
+                (
+                    columns[start + axes[j + 4] * _HALF :][:_HALF],
+                    columns[start + axes[j + 5] * _HALF :][:_HALF],
+                    columns[start + axes[j + 6] * _HALF :][:_HALF],
+                    columns[start + axes[j + 7] * _HALF :][:_HALF],
+                ),
+                weights[j : j + 8].astype(np.int16),
                 low,
                 high,
             )
@@ -272,17 +280,30 @@ def add_column(column: Bytes, weight: np.int16, low: Sums, high: Sums) -> None:
 
 
 @kernel
-def add_four(a: Bytes, b: Bytes, c: Bytes, d: Bytes, weights: Sums, low: Sums, high: Sums) -> None:
-    """Add four coordinates, so that sums are read and written once.
+def add_eight(
+    four: tuple[Bytes, Bytes, Bytes, Bytes],
+    more: tuple[Bytes, Bytes, Bytes, Bytes],
+    weights: Sums,
+    low: Sums,
+    high: Sums,
+) -> None:
+    """Add eight coordinates, so that sums are read and written once.
 
-    Equals `add_column` of each.
+    Memory is waited for at all eight places together. Equals `add_column` of each.
     """
+    a, b, c, d = four
+    e, f, g, h = more
     wa, wb, wc, wd = weights[0], weights[1], weights[2], weights[3]
+    we, wf, wg, wh = weights[4], weights[5], weights[6], weights[7]
     for i in range(len(a)):
         first = wa * np.int16(a[i] & 15) + wb * np.int16(b[i] & 15)
-        low[i] += first + wc * np.int16(c[i] & 15) + wd * np.int16(d[i] & 15)
-        second = wa * np.int16(a[i] >> 4) + wb * np.int16(b[i] >> 4)
-        high[i] += second + wc * np.int16(c[i] >> 4) + wd * np.int16(d[i] >> 4)
+        second = wc * np.int16(c[i] & 15) + wd * np.int16(d[i] & 15)
+        third = we * np.int16(e[i] & 15) + wf * np.int16(f[i] & 15)
+        low[i] += first + second + third + wg * np.int16(g[i] & 15) + wh * np.int16(h[i] & 15)
+        first = wa * np.int16(a[i] >> 4) + wb * np.int16(b[i] >> 4)
+        second = wc * np.int16(c[i] >> 4) + wd * np.int16(d[i] >> 4)
+        third = we * np.int16(e[i] >> 4) + wf * np.int16(f[i] >> 4)
+        high[i] += first + second + third + wg * np.int16(g[i] >> 4) + wh * np.int16(h[i] >> 4)
 
 
 @kernel
