@@ -276,8 +276,10 @@ class Spread:
         ranked = self._mixed_ranked
         docs, like = self._others
         before = self.before
-        by_search = isinstance(before, WordScorer) and before.found is self.ranking
-        if by_search:
+        words = before if isinstance(before, WordScorer) else None
+        if words is not None and words.found is not self.ranking:
+            words = None
+        if words is not None:
             may_win = self._mixed(self._last, like) >= _kth_largest(ranked, k)
             docs, like = docs[may_win], like[may_win]
         by_words = np.full(len(docs), self.floor)
@@ -286,9 +288,9 @@ class Spread:
         known = (by_words > self.floor) | (like != 0)
         docs = np.concatenate([self.ranking.docs, docs[known]])
         scores = np.concatenate([ranked, self._mixed(by_words, like)[known]])
-        if by_search:
+        if words is not None:
             is_certain = self._mixed(self._last, self._most_unread) < _kth_largest(scores, k)
-            if self._read_on(before, certain=is_certain):
+            if self._read_on(words, certain=is_certain):
                 return self.rank(k)
         order = np.lexsort((docs, -scores))[:k]
         return Ranking(docs[order], scores[order])

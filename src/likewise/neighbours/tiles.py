@@ -180,7 +180,7 @@ def _best(scores: Floats, n: int) -> Ints:
 def scan_columns(
     columns: Bytes,
     scales: Floats,
-    query: tuple[Ints, Ints, Any, Int],
+    query: tuple[Ints, Ints, Any, Any],
     width: Int,
     keys: Ints,
     n: Int,

@@ -47,8 +47,9 @@ def rank_parts(
     has = np.zeros((len(parts), len(numbers)), np.bool_)
     for row, part in zip(has, parts, strict=True):
         row[[places[name] for name in part if name in places]] = True
-    counted = retriever.collection.term_counts(docs, retriever.field)
-    keys = score_parts(tuple(counted), docs, retriever.norms(docs), (numbers, weights), has)
+    bounds, terms, counts = retriever.collection.term_counts(docs, retriever.field)
+    counted, query = (bounds, terms, counts), (numbers, weights)
+    keys = score_parts(counted, docs, retriever.norms(docs), query, has)
     found, given = unpack(keys[:, -k:])
     least = float(scores[-1]) * (1 + _ROUNDED)
     return [
