@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 import likewise as lw
 from likewise.errors import UsageError
-from likewise.expand.expansion import Feedback, WordSearch, rank_weights
+from likewise.expand.expansion import Feedback, WordSearch, rank_weights, read_expander
 from likewise.expand.feedback import relevance
 from likewise.expand.perturb import STRATEGIES, loo, perturb, tat
 from likewise.expand.perturb_kernels import gather, relevance_models, squared_distances
@@ -336,11 +336,32 @@ def test_what_the_first_search_tells_is_not_searched_for(shelf, monkeypatch):
     # The query, what is not told of its four parts, and the expanded query.
     assert ranked[0] == ranked[-1] == 1
     assert sum(ranked) < 6
-    # Where the first search was another's, or barred documents, all parts are searched for.
-    for method, filter in ((plain.replace("bm25", "ql", 1), ""), (plain, "even=True")):
+    # Under a filter too, unless it came later; where the first search was another's all parts are.
+    for method, filter, is_told in (
+        (plain, "even=True", True),
+        (plain.replace(" >>", " >> where(even=True) >>", 1), "", False),
+        (plain.replace("bm25", "ql", 1), "", False),
+    ):
         ranked.clear()
         shelf.collection.search(asked, method=method, filter=filter)
-        assert sum(ranked) == 6
+        assert (sum(ranked) < 6) == is_told
+        assert sum(ranked) <= 6
+
+
+@pytest.mark.parametrize("k", [1, 4, 30])
+def test_an_expander_at_the_end_gives_no_more_than_is_asked_for(shelf, k):
+    for method in ("bm25 >> rm3", "bm25 >> robust", "bm25 >> robust(adapt=10)"):
+        found = shelf.collection.search("w02 w05", method=method, k=k)
+        plain = shelf.collection.search("w02 w05", method="bm25", k=k)
+        assert [(one.doc_id, one.score) for one in found] == [
+            (one.doc_id, one.score) for one in plain
+        ]
+
+
+def test_a_deeper_ranking_is_read_only_where_the_first_documents_stay_the_same():
+    # Of a query that reads 30 documents no 30 were ranked: it is searched for again.
+    for how, deep in (("", 100), (",docs=30", 20), (",context=30", 20)):
+        assert read_expander(f"robust(adapt=10{how})").depth(0, log=False) == deep
 
 
 def test_a_filter_holds_for_all(shelf):

@@ -78,7 +78,7 @@ class Proposing:
         self.rows = rows
         self.asked = []
 
-    def propose(self, point, n, *, rough=False):
+    def propose(self, point, n, **_):
         self.asked.append(n)
         order = np.argsort(-(self.rows @ point), kind="stable")[:n]
         return np.concatenate([order, order[:3]])

@@ -17,11 +17,12 @@ from likewise.neighbours.tiles import (
     TILE,
     Tiles,
     add_column,
-    add_four,
-    largest_of,
+    add_eight,
+    group_maxima,
     pack,
     scale_sums,
     scan_columns,
+    touch_rows,
     weigh_axes,
 )
 
@@ -71,13 +72,15 @@ def test_scanning_columns_equals_numpy(n, seed):
     weights = random.integers(-400, 400, len(axes))
     wanted = min(n, 50)
     keys, unit = room_for(wanted), float(coded.scales.max()) / 4096
-    query = (axes, weights, unit)
-    size = scan_columns(np.concatenate(tiles), coded.scales, query, 9, keys, wanted)
     sums = (weights @ levels(coded.codes)[axes]).astype(np.float32)
     scores = (sums * coded.scales * np.float32(1 / unit)).astype(np.int32)
     best = np.lexsort((np.arange(n), -scores.astype(np.int64)))[:wanted]
-    assert size == wanted
-    np.testing.assert_array_equal(rows_of(keys[:size]), np.sort(best))
+    for least in (-(1 << 31), int(scores[best[wanted // 2]]), int(scores.max()) + 1):
+        query = (axes, weights, unit, least)
+        size = scan_columns(np.concatenate(tiles), coded.scales, query, 9, keys, wanted)
+        right = best[scores[best] >= least]
+        assert size == len(right)
+        np.testing.assert_array_equal(rows_of(keys[:size]), np.sort(right))
 
 
 def test_the_small_kernels_equal_numpy():
@@ -87,16 +90,21 @@ def test_the_small_kernels_equal_numpy():
     add_column(column, np.int16(-70), low, high)
     np.testing.assert_array_equal(low, 1 - 70 * (column & 15).astype(np.int16))
     np.testing.assert_array_equal(high, 1 - 70 * (column >> 4).astype(np.int16))
-    four, weights = random.integers(0, 256, (4, 50)).astype(np.uint8), np.array([9, -80, 700, 1])
+    eight = random.integers(0, 256, (8, 50)).astype(np.uint8)
+    weights = np.array([9, -80, 700, 1, 0, -3, 44, -512])
     before = sums.copy()
-    add_four(*four, weights.astype(np.int16), low, high)
-    for column, weight in zip(four, weights, strict=True):
+    add_eight(tuple(eight[:4]), tuple(eight[4:]), weights.astype(np.int16), low, high)
+    for column, weight in zip(eight, weights, strict=True):
         add_column(column, np.int16(weight), before[:50], before[50:])
     np.testing.assert_array_equal(sums, before)
     scales, out = random.random(90, np.float32), np.empty(90, np.int32)
     scale_sums(sums, scales, np.float32(7), out)
     np.testing.assert_array_equal(out, (sums[:90].astype(np.float32) * scales * 7).astype(np.int32))
-    assert largest_of(out) == out.max()
+    rows, codes = np.array([3, 0, 3]), random.integers(-127, 128, (5, 200)).astype(np.int8)
+    assert touch_rows(rows, codes) == codes[rows, ::64].sum(dtype=np.int64)
+    maxima = np.empty(18, np.int32)
+    group_maxima(out, maxima)
+    np.testing.assert_array_equal(maxima, out.reshape(-1, 18).max(axis=0))
 
 
 finite = st.floats(-(2.0**99), 2.0**99, width=32)
@@ -114,7 +122,7 @@ def test_sums_fit_sixteen_bits(numbers):
     row = encode(np.where(point < 0, -1, 1).astype(np.float32)[None, :])
     keys = room_for(1)
     row = row._replace(scales=np.ones(1, np.float32))
-    query = (axes, weights, 1.0)
+    query = (axes, weights, 1.0, 0)
     assert scan_columns(pack(row.codes).ravel(), row.scales, query, len(point), keys, 1) == 1
     assert keys[0] >> 32 == (7 * np.abs(weights).sum() if point.any() else 0)
 

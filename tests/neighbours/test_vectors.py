@@ -222,7 +222,7 @@ class Proposing:
         self.rows = decode(coded)
         self.asked = []
 
-    def propose(self, point, n, *, rough=False):
+    def propose(self, point, n, **_):
         self.asked.append(n)
         order = np.argsort(-(self.rows @ point), kind="stable")[:n]
         return np.concatenate([order, order[:3]])
@@ -390,7 +390,7 @@ class Proposes:
     def __init__(self, rows):
         self.rows = np.array(rows)
 
-    def propose(self, point, n, *, rough=False):
+    def propose(self, point, n, **_):
         return self.rows
 
     def save(self, out):

@@ -33,7 +33,7 @@ _NORMS: dict[str, Callable[[Doubles], float]] = {
 class Feedback(NamedTuple):
     """A query's own terms, and the ranking whose first documents are its feedback documents.
 
-    `words` is what a search for the terms alone found, where that is at hand and nothing barred.
+    `words` is what a search for the terms alone found, where that is at hand and barred the same.
     """
 
     terms: Mapping[str, float]
@@ -101,8 +101,11 @@ class Expander(Stage):
             search = WordSearch(retriever, mask.segments if mask.bars else None, context.threads)
             mine = [batch[i] for i in places]
             for i, query in zip(places, expand_queries(self, mine, search), strict=True):
-                first = batch[i].ranking.cut(max(context.k, self.feedback_docs))
-                found[i] = batch[i]._replace(query=query, first=first)
+                ranking = batch[i].ranking
+                first = ranking.cut(max(context.k, self.feedback_docs))
+                found[i] = batch[i]._replace(
+                    query=query, ranking=ranking.cut(context.k), first=first
+                )
         return found
 
     def depth(self, k: int, *, log: bool) -> int:
@@ -163,10 +166,10 @@ def expand_queries(how: Expander, batch: Sequence[Result], search: WordSearch) -
 
 
 def _found_by(terms: Mapping[str, float], scorer: Scorer | None, search: WordSearch) -> Ranking:
-    """Give what a search for terms found, if it stands behind a scorer and nothing was barred."""
+    """Give what a search for terms found, if it stands behind a scorer and barred the same."""
     while isinstance(scorer, WithGain):
         scorer = scorer.before
-    if search.allowed is not None or not isinstance(scorer, WordScorer):
+    if not isinstance(scorer, WordScorer) or scorer.allowed is not search.allowed:
         return EMPTY
     same = scorer.retriever is search.retriever and scorer.terms == terms
     return scorer.found if same else EMPTY

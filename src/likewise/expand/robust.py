@@ -33,7 +33,7 @@ _MOST_ASPECTS = 8
 FIRST = 20
 FLAT = "the scores of the first documents are all the same: nothing tells which to learn from"
 # So many times as many documents are ranked as are read, where that saves searches.
-_DEEPER = 3
+_DEEPER = 5
 # A term of less than this part of the weightiest only costs time.
 _LEAST = 0.01
 
@@ -100,8 +100,10 @@ class Robust(Expander):
     def depth(self, k: int, *, log: bool) -> int:
         """Deeper where perturbed queries are searched for: their best are mostly among these."""
         found = super().depth(k, log=log)
-        more = self.adapt and SIMILARITIES[self.similarity].searches
-        return max(found, _DEEPER * self.docs) if more else found
+        # A query whose ranking is too short is searched for again, and is to be as before.
+        searches = SIMILARITIES[self.similarity].searches
+        more = self.adapt and searches and found >= self._deepest
+        return max(found, _DEEPER * self._deepest) if more else found
 
     @property
     def by_graph(self) -> bool:

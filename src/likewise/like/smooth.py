@@ -37,15 +37,19 @@ BY, SCALES = ("rank", "score"), ("max", "raw")
 # both parts however few are asked for: up to here the answers to few are the first of those to
 # many. A little above 1000, as stages that follow read more than they give.
 DEPTH = 1024
-# Of both so many, or so many times as many as are asked for, are read first, what is like the first
-# with a rough look; where others may be among the answers so many times as many by words, then all.
-# Others are taken to be no more like the first than the last of so many that were found: what a
-# rough look missed before it changed no answer in benchmarks/default_scale.py --deep.
+# Of both so many, or so many times as many as are asked for, are read first; where others may be
+# among the answers so many times as many by words, then all. Others are taken to be no more like
+# the first than the last of so many that were found.
 _FIRST_READ, _TIMES, _MORE, _NEVER_MISSED = 128, 4, 3, 64
+# For so many answers a rough look is enough: what it missed changed none in
+# benchmarks/default_scale.py --deep, and some where 50 were asked for.
+_MOST_ROUGH = 32
 # Scores below zero count from the lowest of so many, whatever is asked for.
 FLOOR_DEPTH = 1000
 # A query of more terms says what it wants. Chosen by benchmarks/defaults.py.
 TERMS = 9
+# What is compared with a bound may be rounded otherwise.
+_ROUNDED, _LEAST_SHARE = 1e-9, 1e-300
 AS_RANKED, LOWEST = "(as ranked before)", "(lowest score)"
 
 
@@ -118,7 +122,7 @@ class Smoothing(Stage):
         mask = context.mask(query).without(own, context.snapshot)
         read = ranking.cut(self.depth(context.k, log=False))
         ranking = _open(read, mask, context)
-        if ranking is not read and isinstance(scorer, WordScorer) and scorer.left is not None:
+        if ranking is not read and isinstance(scorer, WordScorer) and scorer.left:
             # Without the documents in hand too few may be left.
             ranking = _open(scorer.find_left(), mask, context)
         if not len(ranking.docs):
@@ -225,27 +229,39 @@ class Spread:
         self.top = float(scores.max()) - self.floor
         self._mask = mask
         self._wanted = max(how.candidates, k) if how.candidates else 0
+        self._nearest, self._unread = EMPTY, 0
+        self._take(ranking)
+        self._compare()
         read = self._wanted
         if isinstance(before, WordScorer) and before.found is ranking:
             read = min(read, max(_TIMES * k, _FIRST_READ))
-        self._near(read if how.share else -1)
-        self._compare(ranking)
+        if how.share:
+            self._near(read, k)
 
-    def _near(self, n: int) -> None:
-        """Find the n documents that are most like the first, roughly where more are wanted.
+    def _near(self, n: int, k: int = 0) -> None:
+        """Find the n documents that are most like the first (0: all).
 
-        0: all, -1: none.
+        Where more are wanted only those that may be among the k best, though words say no more for
+        them than for the last of the ranking, or that may be the most like of all.
         """
-        self._unread = 0 <= n < self._wanted
-        self._nearest = EMPTY
-        if n >= 0:
-            search = self.rows.rough_search if self._unread else self.rows.search
-            self._nearest = search.nearest(self.point, n, self._mask.segments)
+        self._unread, least = n if n < self._wanted else 0, -math.inf
+        is_rough = self._unread and k <= _MOST_ROUGH
+        search = self.rows.rough_search if is_rough else self.rows.search
+        if self._unread:
+            share, kept = self._shares
+            rest = _kth_largest(self._mixed_ranked, k) - kept * (self._last - self.floor)
+            least = min(rest / max(share, _LEAST_SHARE), self.most)
+            least -= _ROUNDED * abs(least)
+        self._nearest = search.nearest(self.point, n, self._mask.segments, least=least)
+        self._compare()
 
-    def _compare(self, ranking: Ranking) -> None:
-        """Compare what was ranked with the first; what else is like them comes beside it."""
+    def _take(self, ranking: Ranking) -> None:
+        """Take a ranking, and compare its documents with the first."""
         self.ranking = ranking
         self._like = self.rows.search.scores(self.point, ranking.docs)
+
+    def _compare(self) -> None:
+        """Put what else is like the first beside the ranking; find the most like of all."""
         docs, scores = self._nearest
         new = ~self._ranked(docs)[0]
         self._others = Ranking(docs[new], scores[new])
@@ -260,12 +276,11 @@ class Spread:
         ranked = self._mixed_ranked
         docs, like = self._others
         before = self.before
-        if isinstance(before, WordScorer) and before.found is self.ranking:
-            least = _kth_largest(ranked, k)
-            last = max(float(self.ranking.scores[-1]), self.floor)
-            if self._read_on(before, certain=self._mixed(last, self._most_unread) < least):
-                return self.rank(k)
-            may_win = self._mixed(last, like) >= least
+        words = before if isinstance(before, WordScorer) else None
+        if words is not None and words.found is not self.ranking:
+            words = None
+        if words is not None:
+            may_win = self._mixed(self._last, like) >= _kth_largest(ranked, k)
             docs, like = docs[may_win], like[may_win]
         by_words = np.full(len(docs), self.floor)
         if before is not None and len(docs):
@@ -273,17 +288,28 @@ class Spread:
         known = (by_words > self.floor) | (like != 0)
         docs = np.concatenate([self.ranking.docs, docs[known]])
         scores = np.concatenate([ranked, self._mixed(by_words, like)[known]])
+        if words is not None:
+            is_certain = self._mixed(self._last, self._most_unread) < _kth_largest(scores, k)
+            if self._read_on(words, certain=is_certain):
+                return self.rank(k)
         order = np.lexsort((docs, -scores))[:k]
         return Ranking(docs[order], scores[order])
 
     def _read_on(self, before: WordScorer, *, certain: bool) -> bool:
         """Read more of either part unless it is certain what the answers are; tell whether."""
-        if certain or (before.left is None and not self._unread):
+        if certain or not (before.left or self._unread):
             return False
-        if before.left is None:
+        if before.left:
+            self._take(before.find_left(_MORE * len(self.ranking.docs)))
+            self._compare()
+        else:
             self._near(self._wanted)
-        self._compare(before.find_left(_MORE * len(self.ranking.docs)))
         return True
+
+    @property
+    def _last(self) -> float:
+        """What words say at most for documents that they did not find."""
+        return max(float(self.ranking.scores[-1]), self.floor)
 
     @property
     def _mixed_ranked(self) -> Doubles:
@@ -297,6 +323,9 @@ class Spread:
         of these counts, but one of the first.
         """
         scores = self._nearest.scores
+        if self._unread and len(scores) < min(self._unread, _NEVER_MISSED):
+            # Fewer than were asked for: all that may matter was found.
+            return -math.inf
         return float(scores[min(_NEVER_MISSED, len(scores)) - 1]) if len(scores) else 0.0
 
     def score(self, docs: Ints) -> Doubles:

@@ -141,7 +141,9 @@ class CellsFinder:
     def __len__(self) -> int:
         return len(self.lists.rows)
 
-    def propose(self, point: Floats, n: int, *, rough: bool = False) -> Ints:
+    def propose(
+        self, point: Floats, n: int, *, rough: bool = False, least: float = -math.inf
+    ) -> Ints:
         """Propose n rows or more, if there are, with the largest products of heads."""
         n = min(_TIMES * n + (0 if rough else _SPARE), len(self))
         wanted = math.ceil(max(_SHARE * len(self), 2 * n))

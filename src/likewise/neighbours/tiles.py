@@ -24,7 +24,7 @@ from numpy.typing import NDArray
 from likewise import notation
 from likewise.collection.arrays import Arrays, Output, require
 from likewise.compiled import Bytes, Floats, Ids, Int, Ints, kernel
-from likewise.neighbours.int8 import Coded, scan_rows
+from likewise.neighbours.int8 import LARGEST, Coded, scan_rows
 from likewise.neighbours.largest import keep_largest, key_of, room_for, rows_of
 
 # Coordinates are kept for so many rows at a time: what is added up stays in the nearest cache.
@@ -39,11 +39,19 @@ _WEIGHT = (1 << 15) // (_LARGEST + 1)
 # and some more, are then read whole. Of half a million passages of text that found .994 of the 200
 # nearest, of as many drawn documents .981, and of the ten nearest 1 and .995.
 _AXES, _TIMES, _SPARE = 64, 4, 1200
-# A rough look reads fewer. It finds .90 to .96 of the 64 nearest: benchmarks/default_scale.py.
-_ROUGH_AXES, _ROUGH_SPARE = 24, 300
+# A rough look reads fewer. Of a hundred rows that changed an answer it missed one:
+# benchmarks/default_scale.py.
+_ROUGH_AXES, _ROUGH_SPARE = 24, 1000
+# By the coordinates that are read rows have this share of a product at least: of those that changed
+# an answer hardly any had less.
+_SEEN = 0.25
 # Rows are passed over in groups of so many, where the largest is not among the best so far.
 _GROUP = 16
+# Memory is read so many bytes at a time.
+_LINE = 64
 _TINY = float(np.finfo(np.float32).tiny)
+# No score is larger, or as far below nothing.
+_FURTHEST = (1 << 31) - 1
 
 Sums = NDArray[np.int16]
 
@@ -86,10 +94,16 @@ class TilesFinder:
         none = np.empty((0, _HALF), np.uint8)
         return np.concatenate([none, *(pack(codes) for codes in self._cut())])
 
-    def propose(self, point: Floats, n: int, *, rough: bool = False) -> Ints:
-        """Propose the n rows that seem to have the largest inner products, ascending."""
-        rows = self._likely(point, n, rough)
+    def propose(
+        self, point: Floats, n: int, *, rough: bool = False, least: float = -math.inf
+    ) -> Ints:
+        """Propose the n rows that seem to have the largest inner products, ascending.
+
+        Fewer where no others seem to have one of `least` or more.
+        """
+        rows = self._likely(point, n, rough, least)
         scores = np.empty(len(rows), np.float32)
+        touch_rows(rows, self.coded.codes)
         scan_rows(rows, self.coded.codes, self.coded.scales, point, scores)
         return rows[_best(scores, n)]
 
@@ -103,7 +117,7 @@ class TilesFinder:
         for first in range(0, len(self.coded.scales), TILE):
             yield self.coded.codes[first : first + TILE]
 
-    def _likely(self, point: Floats, n: int, rough: bool) -> Ints:
+    def _likely(self, point: Floats, n: int, rough: bool, least: float) -> Ints:
         """Give the rows, several times n, that seem best by some coordinates."""
         n_axes, spare = (_ROUGH_AXES, _ROUGH_SPARE) if rough else (_AXES, _SPARE)
         wanted, n_rows = _TIMES * n + spare, len(self.coded.scales)
@@ -111,10 +125,18 @@ class TilesFinder:
             return np.arange(n_rows)
         axes, weights = weigh_axes(point, n_axes)
         keys = room_for(wanted)
-        query = (axes, weights, self._unit)
+        query = (axes, weights, self._unit, self._least_score(point[axes], weights, least))
         columns = self.tiles.reshape(-1)
         size = scan_columns(columns, self.coded.scales, query, len(point), keys, wanted)
         return rows_of(keys[:size])
+
+    def _least_score(self, chosen: Floats, weights: Ints, least: float) -> int:
+        """Give what a row has at least by chosen coordinates whose product is `least` or more."""
+        if not least > 0:
+            return -_FURTHEST
+        total = max(float(np.abs(chosen, dtype=np.float64).sum()), 1e-300)
+        factor = float(np.abs(weights).sum()) / total * _LARGEST / LARGEST
+        return int(min(_SEEN * least * factor / self._unit, _FURTHEST))
 
     @cached_property
     def _unit(self) -> float:
@@ -158,64 +180,91 @@ def _best(scores: Floats, n: int) -> Ints:
 def scan_columns(
     columns: Bytes,
     scales: Floats,
-    query: tuple[Ints, Ints, Any],
+    query: tuple[Ints, Ints, Any, Any],
     width: Int,
     keys: Ints,
     n: Int,
 ) -> Int:
     """Gather the keys of the n rows with the largest products with a point, by some coordinates.
 
-    `query` is axes, weights and a unit of scales. Scores are, rounded to nothing,
-    `(weights @ (levels[axes] - 8)) * scales / unit`, levels by coordinate and row. On the way sums
-    may leave 16 bits, and come back: these are the integers modulo 2^16.
+    `query` is axes, weights, a unit of scales and the least score that counts. Scores are, rounded
+    to nothing, `(weights @ (levels[axes] - 8)) * scales / unit`, levels by coordinate and row. On
+    the way sums may leave 16 bits, and come back: these are the integers modulo 2^16.
     """
-    axes, weights, unit = query
+    axes, weights, unit, least = query
     total = 0
     for j in range(len(axes)):
         total += weights[j]
     sums, scores = np.empty(TILE, np.int16), np.empty(TILE, np.int32)
+    maxima = np.empty(TILE // _GROUP, np.int32)
     factor = np.float32(1.0 / unit)
     size: Int = 0
-    least: Any = -(np.int64(1) << 62)
     for first in range(0, len(scales), TILE):
         sums[:] = np.int16(-_NOTHING * total)
         low, high = sums[:_HALF], sums[_HALF:]
-        start, whole = first // TILE * width * _HALF, len(axes) // 4 * 4
-        for j in range(0, whole, 4):
-            add_four(
-                columns[start + axes[j] * _HALF :][:_HALF],
-                columns[start + axes[j + 1] * _HALF :][:_HALF],
-                columns[start + axes[j + 2] * _HALF :][:_HALF],
-                columns[start + axes[j + 3] * _HALF :][:_HALF],
-                weights[j : j + 4].astype(np.int16),
+        start, whole = first // TILE * width * _HALF, len(axes) // 8 * 8
+        for j in range(0, whole, 8):
+            add_eight(
+                (
+                    columns[start + axes[j] * _HALF :][:_HALF],
+                    columns[start + axes[j + 1] * _HALF :][:_HALF],
+                    columns[start + axes[j + 2] * _HALF :][:_HALF],
+                    columns[start + axes[j + 3] * _HALF :][:_HALF],
+                ),
+                (
+                    columns[start + axes[j + 4] * _HALF :][:_HALF],
+                    columns[start + axes[j + 5] * _HALF :][:_HALF],
+                    columns[start + axes[j + 6] * _HALF :][:_HALF],
+                    columns[start + axes[j + 7] * _HALF :][:_HALF],
+                ),
+                weights[j : j + 8].astype(np.int16),
                 low,
                 high,
             )
         for j in range(whole, len(axes)):
             add_column(columns[start + axes[j] * _HALF :][:_HALF], np.int16(weights[j]), low, high)
-        mine = scores[: min(TILE, len(scales) - first)]
-        scale_sums(sums, scales[first : first + len(mine)], factor, mine)
-        for group in range(0, len(mine), _GROUP):
-            last = min(group + _GROUP, len(mine))
-            if largest_of(mine[group:last]) < least:
+        n_here = min(TILE, len(scales) - first)
+        scores[n_here:] = -_FURTHEST
+        scale_sums(sums, scales[first : first + n_here], factor, scores[:n_here])
+        group_maxima(scores, maxima)
+        for group in range(len(maxima)):
+            if maxima[group] < least:
                 continue
-            for i in range(group, last):
-                if mine[i] >= least:
-                    keys[size] = key_of(mine[i], first + i)
+            for i in range(group, n_here, len(maxima)):
+                if scores[i] >= least:
+                    keys[size] = key_of(scores[i], first + i)
                     size += 1
                     if size == len(keys):
                         size = keep_largest(keys, size, n)
-                        least = keys[n - 1] >> 32
+                        least = max(least, keys[n - 1] >> 32)
     return keep_largest(keys, size, n)
 
 
 @kernel
-def largest_of(values: Ids) -> Any:
-    """Find the largest of values. Equals `values.max()`."""
-    largest = values[0]
-    for i in range(len(values)):
-        largest = max(largest, values[i])
-    return largest
+def touch_rows(rows: Ints, codes: NDArray[Any]) -> Int:
+    """Read something of each cache line of rows, so that memory is waited for once, not by row.
+
+    Equals `codes[rows, ::_LINE].sum()`.
+    """
+    total: Int = 0
+    for row in rows:
+        for k in range(0, codes.shape[1], _LINE):
+            total += np.int64(codes[row, k])
+    return total
+
+
+@kernel
+def group_maxima(values: Ids, maxima: Ids) -> None:
+    """Find the largest value of groups that stand far apart.
+
+    Equals `values.reshape(-1, len(maxima)).max(axis=0)`.
+    """
+    n = len(maxima)
+    maxima[:] = values[:n]
+    for first in range(n, len(values), n):
+        mine = values[first : first + n]
+        for i in range(n):
+            maxima[i] = max(maxima[i], mine[i])
 
 
 @kernel
@@ -231,17 +280,30 @@ def add_column(column: Bytes, weight: np.int16, low: Sums, high: Sums) -> None:
 
 
 @kernel
-def add_four(a: Bytes, b: Bytes, c: Bytes, d: Bytes, weights: Sums, low: Sums, high: Sums) -> None:
-    """Add four coordinates, so that sums are read and written once.
+def add_eight(
+    four: tuple[Bytes, Bytes, Bytes, Bytes],
+    more: tuple[Bytes, Bytes, Bytes, Bytes],
+    weights: Sums,
+    low: Sums,
+    high: Sums,
+) -> None:
+    """Add eight coordinates, so that sums are read and written once.
 
-    Equals `add_column` of each.
+    Memory is waited for at all eight places together. Equals `add_column` of each.
     """
+    a, b, c, d = four
+    e, f, g, h = more
     wa, wb, wc, wd = weights[0], weights[1], weights[2], weights[3]
+    we, wf, wg, wh = weights[4], weights[5], weights[6], weights[7]
     for i in range(len(a)):
         first = wa * np.int16(a[i] & 15) + wb * np.int16(b[i] & 15)
-        low[i] += first + wc * np.int16(c[i] & 15) + wd * np.int16(d[i] & 15)
-        second = wa * np.int16(a[i] >> 4) + wb * np.int16(b[i] >> 4)
-        high[i] += second + wc * np.int16(c[i] >> 4) + wd * np.int16(d[i] >> 4)
+        second = wc * np.int16(c[i] & 15) + wd * np.int16(d[i] & 15)
+        third = we * np.int16(e[i] & 15) + wf * np.int16(f[i] & 15)
+        low[i] += first + second + third + wg * np.int16(g[i] & 15) + wh * np.int16(h[i] & 15)
+        first = wa * np.int16(a[i] >> 4) + wb * np.int16(b[i] >> 4)
+        second = wc * np.int16(c[i] >> 4) + wd * np.int16(d[i] >> 4)
+        third = we * np.int16(e[i] >> 4) + wf * np.int16(f[i] >> 4)
+        high[i] += first + second + third + wg * np.int16(g[i] >> 4) + wh * np.int16(h[i] >> 4)
 
 
 @kernel

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import Protocol
 
 from likewise import notation
@@ -18,10 +19,13 @@ FEWEST_FOUND = 50_000
 class VectorFinder(Protocol):
     """An index of the vectors of one segment; safe to use from several threads."""
 
-    def propose(self, point: Floats, n: int, *, rough: bool = False) -> Ints:
+    def propose(
+        self, point: Floats, n: int, *, rough: bool = False, least: float = -math.inf
+    ) -> Ints:
         """Propose n rows or more, if there are, that seem to have the largest inner products.
 
-        A rough look reads less and misses more.
+        Fewer only where no others seem to have one of `least` or more. A rough look reads less and
+        misses more.
         """
         ...
 

@@ -50,10 +50,18 @@ class VectorSearch:
         self._longest: dict[int, float] = {}
 
     def nearest(
-        self, point: Doubles, n: int, masks: Sequence[Bools | None] | None = None
+        self,
+        point: Doubles,
+        n: int,
+        masks: Sequence[Bools | None] | None = None,
+        *,
+        least: float = -math.inf,
     ) -> Ranking:
-        """Rank the n documents with the largest inner products among those of the masks; 0: all."""
-        docs = self.candidates(point, n, masks)
+        """Rank the n documents with the largest inner products among those of the masks; 0: all.
+
+        Fewer where no others have one of `least` or more, as far as finders know.
+        """
+        [docs] = self.candidates_of_each(point[None, :], n, masks, least=least)
         scores = self.scores(point, docs)
         order = np.lexsort((docs, -scores))[: n or None]
         return Ranking(docs[order], scores[order])
@@ -83,9 +91,17 @@ class VectorSearch:
         return docs
 
     def candidates_of_each(
-        self, points: Doubles, n: int, masks: Sequence[Bools | None] | None = None
+        self,
+        points: Doubles,
+        n: int,
+        masks: Sequence[Bools | None] | None = None,
+        *,
+        least: float = -math.inf,
     ) -> list[Ints]:
-        """Give the candidates of several points, each as if it were asked for alone."""
+        """Give the candidates of several points, each as if it were asked for alone.
+
+        Finders need not propose what has less than `least`.
+        """
         opened = [None] * len(self._segments) if masks is None else masks
         if not 0 < n < sum(map(_n_open, self._segments, opened)):
             rows = map(_open_rows, self._segments, opened)
@@ -93,15 +109,18 @@ class VectorSearch:
             return [every] * len(points)
         # The order does not depend on a point's length, but single precision has its limits.
         largest = np.abs(points).max(axis=1, initial=0.0)[:, None]
-        directions = (points / np.where(largest > 0, largest, 1)).astype(np.float32)
+        lengths = np.where(largest > 0, largest, 1)
+        directions, limits = (points / lengths).astype(np.float32), (least / lengths[:, 0]).tolist()
         if len(self._segments) == len(directions) == 1:
-            proposed = self._proposed(0, directions[0], n, opened[0])
-            # As many as are asked for: which of them are nearest need not be told.
-            if proposed is not None and len(proposed) == n:
+            proposed = self._proposed(0, directions[0], n, opened[0], limits[0])
+            # No more than are asked for: which of them are nearest need not be told.
+            if proposed is not None and len(proposed) <= n:
                 return [proposed + self._bases[0]]
             found = [[self._scan_rows(0, directions[0], proposed, opened[0])]]
         else:
-            found = [self._scan_each(i, directions, n, mask) for i, mask in enumerate(opened)]
+            found = [
+                self._scan_each(i, directions, n, mask, limits) for i, mask in enumerate(opened)
+            ]
         return [
             self._near(direction, n, [mine[j] for mine in found])
             for j, direction in enumerate(directions)
@@ -110,7 +129,8 @@ class VectorSearch:
     def _near(self, point: Floats, n: int, found: Sequence[tuple[Ints | None, Floats]]) -> Ints:
         """Give the documents that may be among the n nearest, of what was found in segments."""
         scores = np.concatenate([mine for _, mine in found])
-        least = float(np.partition(scores, len(scores) - n)[len(scores) - n])
+        n = min(n, len(scores))
+        least = float(np.partition(scores, len(scores) - n)[len(scores) - n]) if n else 0.0
         limit = least - max(self._error(i, point) for i in range(len(found)))
         # Numbers that are damaged, or beyond single precision, have no limit.
         limit = max(limit, float(_SINGLE.min)) if math.isfinite(limit) else -math.inf
@@ -121,11 +141,12 @@ class VectorSearch:
         )
 
     def _scan_each(
-        self, i: int, points: Floats, n: int, mask: Bools | None
+        self, i: int, points: Floats, n: int, mask: Bools | None, limits: Sequence[float]
     ) -> list[tuple[Ints | None, Floats]]:
         """Give what `_scan` does of each point; with no finder rows are decoded once for many."""
         if self._finders[i] is not None or len(points) < _MANY:
-            return [self._scan(i, point, n, mask) for point in points]
+            pairs = zip(points, limits, strict=True)
+            return [self._scan(i, point, n, mask, least) for point, least in pairs]
         codes, scales = self._segments[i]
         n = min(n, _n_open(self._segments[i], mask))
         scores = np.full((len(points), n + _KEPT), -np.inf, np.float32)
@@ -150,10 +171,10 @@ class VectorSearch:
         return bool(scores[-1] >= scores[n - 1] - self._error(i, point))
 
     def _scan(
-        self, i: int, point: Floats, n: int, mask: Bools | None
+        self, i: int, point: Floats, n: int, mask: Bools | None, least: float = -math.inf
     ) -> tuple[Ints | None, Floats]:
         """Give rows of a segment that may be near (None: all), and scores in single precision."""
-        return self._scan_rows(i, point, self._proposed(i, point, n, mask), mask)
+        return self._scan_rows(i, point, self._proposed(i, point, n, mask, least), mask)
 
     def _scan_rows(
         self, i: int, point: Floats, rows: Ints | None, mask: Bools | None
@@ -172,7 +193,9 @@ class VectorSearch:
         rows = np.flatnonzero(mask)
         return rows, scores[rows]
 
-    def _proposed(self, i: int, point: Floats, n: int, mask: Bools | None) -> Ints | None:
+    def _proposed(
+        self, i: int, point: Floats, n: int, mask: Bools | None, least: float
+    ) -> Ints | None:
         """Give what a segment's finder proposes; None where a scan is better."""
         finder, n_rows = self._finders[i], len(self._segments[i].scales)
         n_open = _n_open(self._segments[i], mask)
@@ -183,11 +206,12 @@ class VectorSearch:
         wanted = math.ceil((n + spare) / share)
         if wanted > _MOST * n_rows:
             return None
-        rows = np.unique(finder.propose(point, wanted, rough=self._rough))
+        rows = np.unique(finder.propose(point, wanted, rough=self._rough, least=least))
+        is_all = least > -math.inf and len(rows) < wanted
         rows = rows if mask is None else rows[mask[rows]]
         # Of the nearest of all, those of the mask are its nearest if they are enough: it may leave
         # few of what is near.
-        return rows if len(rows) >= n else None
+        return rows if is_all or len(rows) >= n else None
 
     def _error(self, i: int, point: Floats) -> float:
         """Bound how far two scanned scores of a segment are from being in the right order.

@@ -49,8 +49,8 @@ def search_words(model: Model, batch: Sequence[Result], context: Context) -> lis
             [scorer.terms for scorer in mine], k=k, allowed=allowed, threads=context.threads
         )
         for scorer, ranking in zip(mine, rankings, strict=True):
-            scorer.found = ranking
-            scorer.left = (context.k, allowed) if len(ranking.docs) == k < context.k else None
+            scorer.found, scorer.allowed = ranking, allowed
+            scorer.left = context.k if len(ranking.docs) == k < context.k else 0
     return [
         Result(result.query, scorer.found, scorer)
         for result, scorer in zip(batch, scorers, strict=True)
@@ -67,15 +67,16 @@ def terms_of(query: Query, snapshot: Snapshot) -> Mapping[str, float]:
 class WordScorer:
     """Scores documents by the words of one query, from their records or by a search for them.
 
-    `found` is what the search gave: documents that are not in it score no more than its last.
-    `left` is there where it gave fewer than it was asked for: how many these are, and the mask.
+    `found` is what the search gave of the documents that were `allowed`: others of these score no
+    more than its last. `left` is how many it was asked for where it gave fewer, else 0.
     """
 
     def __init__(self, retriever: Retriever, terms: Mapping[str, float]) -> None:
         self.retriever = retriever
         self.terms = terms
         self.found = EMPTY
-        self.left: tuple[int, Sequence[Bools | None] | None] | None = None
+        self.allowed: Sequence[Bools | None] | None = None
+        self.left = 0
 
     @property
     def log(self) -> bool:
@@ -94,12 +95,11 @@ class WordScorer:
 
     def find_left(self, n: int = 0) -> Ranking:
         """Search again, for the n best, or for all that was asked for (0)."""
-        if self.left is not None:
-            k, allowed = self.left
-            read = min(n or k, k)
-            [self.found] = self.retriever.rank([self.terms], k=read, allowed=allowed)
-            if len(self.found.docs) < read or read == k:
-                self.left = None
+        if self.left:
+            read = min(n or self.left, self.left)
+            [self.found] = self.retriever.rank([self.terms], k=read, allowed=self.allowed)
+            if len(self.found.docs) < read or read == self.left:
+                self.left = 0
         return self.found
 
     @cached_property
