@@ -1,4 +1,4 @@
-"""Exact BM25 scores of documents that may win: by their records, or by the postings of a block."""
+"""Exact BM25 scores of documents that may win, by their postings or by all of a block."""
 
 from __future__ import annotations
 
@@ -16,16 +16,21 @@ from likewise.collection.postings import (
     stored_impact,
 )
 from likewise.collection.records import PART, get, read_terms
-from likewise.compiled import Floats, Int, Ints, kernel
-from likewise.retrieve.best import key_of, push, score_of
-from likewise.retrieve.bm25_state import Block, Search, low_of
+from likewise.compiled import Floats, Int, Ints, Shorts, kernel
+from likewise.retrieve.best import key_of, push
+from likewise.retrieve.bm25_state import Block, Search
 from likewise.retrieve.impacts import large_count
-from likewise.retrieve.sums import MOST, QuantisedQuery, Scale, SegmentWords
+from likewise.retrieve.sums import (
+    MOST,
+    TOGETHER,
+    QuantisedQuery,
+    Scale,
+    SegmentWords,
+    find_places,
+)
 
 # A count that is larger is looked up, as its impact is that of others as well.
 _MOST_TOLD = 32
-# So many documents are scored by postings at once.
-_TOGETHER = 16
 
 
 @kernel
@@ -219,39 +224,48 @@ def score_found(search: Search, block: Block, n: Int) -> None:
 
 
 @kernel
-def thin(aside: Any, n: Int, threshold: Int) -> Int:
-    """Drop those set aside, bounds and documents, that cannot win any more; give how many stay."""
-    kept = 0
+def score_by_block(search: Search, block: Block, docs: Shorts) -> None:
+    """Score some documents by their postings, which are looked for in a block.
+
+    Equals `score_found` of them. Of `TOGETHER` and fewer.
+    """
+    words, query, scale, best = search.words, search.query, search.scale, search.best
+    postings = words.postings
+    places = np.empty(TOGETHER, np.int64)
+    norms, stored, scores = np.empty((3, TOGETHER), np.float32)
+    bits = scores.view(np.int32)
+    base = search.documents.base + block.first
+    n = len(docs)
     for j in range(n):
-        if aside[j, 0] >= threshold:
-            aside[kept, 0], aside[kept, 1] = aside[j, 0], aside[j, 1]
-            kept += 1
-    return kept
+        length = np.int64(words.lengths[block.first + np.int64(docs[j])])
+        norms[j] = norm_of(length, scale)
+        stored[j] = norm_by(length, scale.stored_average, scale.stored_k1, scale.stored_b)
+        scores[j] = 0
+    for i in range(len(query.weights)):
+        if block.starts[i] == block.stops[i]:
+            continue
+        weight = query.weights[i]
+        find_places(postings.docs, block.starts[i], block.stops[i], docs, places)
+        for j in range(n):
+            p = places[j]
+            if postings.docs[p] == docs[j]:
+                count = count_of(postings, p, postings.impacts[p], stored[j])
+                scores[j] += weight * (count / (count + norms[j]))
+    for j in range(n):
+        key = key_of(bits[j], base + np.int64(docs[j]))
+        best.sizes[0] = push(best.keys, best.sizes[0], key)
 
 
 @kernel
-def score_aside(search: Search, rows: Ints, aside: Any, by_records: bool) -> None:
-    """Score those set aside, the best bounds first, as long as they may win.
-
-    That is by their records, or else by the postings in the rows of the terms.
-    """
+def score_by_records(search: Search, block: Block, docs: Shorts) -> None:
+    """Score some documents by their records. Equals `score_by_block`."""
     query, best = search.query, search.best
-    numbers = np.argsort(query.numbers.astype(np.float64), kind="mergesort")
+    order = np.argsort(query.numbers.astype(np.float64), kind="mergesort")
     parts = np.empty(len(query.weights), np.float32)
-    scores = np.empty(_TOGETHER, np.float32)
+    scores = np.empty(1, np.float32)
     bits = scores.view(np.int32)
-    order = np.argsort(-aside[:, 0].astype(np.float64), kind="mergesort")
-    docs = aside[order, 1]
-    for first in range(0, len(docs), _TOGETHER):
-        mine = docs[first : first + _TOGETHER]
-        for j in range(len(mine)):
-            if best.sizes[0] == len(best.keys) and aside[order[first + j], 0] < low_of(
-                score_of(best.keys[0]), query
-            ):
-                return
-            if by_records:
-                scores[j] = record_score(search.words, search.scale, query, numbers, mine[j], parts)
-            elif j == 0:
-                postings_scores(search.words, search.scale, query, rows, mine, scores)
-            key = key_of(bits[j], search.documents.base + mine[j])
-            best.sizes[0] = push(best.keys, best.sizes[0], key)
+    for within in docs:
+        doc = block.first + np.int64(within)
+        scores[0] = record_score(search.words, search.scale, query, order, doc, parts)
+        key = key_of(bits[0], search.documents.base + doc)
+        best.sizes[0] = push(best.keys, best.sizes[0], key)

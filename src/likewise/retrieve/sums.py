@@ -11,11 +11,13 @@ from typing import NamedTuple
 
 import numpy as np
 
-from likewise.collection.postings import Postings
+from likewise.collection.postings import BLOCK_BITS, Postings
 from likewise.compiled import Bools, Bytes, Floats, Int, Ints, Offsets, Shorts, kernel
 
 # Sums are looked through in groups of so many documents, most of which their maxima rule out.
 GROUP = 128
+# So many documents are looked for at once: what each waits for in memory comes together.
+TOGETHER = 16
 # What sums are kept below, and how many terms a query may have for that.
 MOST = 65535
 MOST_TERMS = 4096
@@ -143,3 +145,39 @@ def bar(sums: Shorts, open_here: Bools) -> None:
     """Take away the sums of documents that are not open. Equals `sums[~open_here] = 0`."""
     for i in range(len(sums)):
         sums[i] *= np.uint16(open_here[i])
+
+
+@kernel
+def find_places(docs: Shorts, start: Int, stop: Int, found: Shorts, places: Ints) -> None:
+    """Find the places of documents in a run of postings, which is not empty.
+
+    Equals `start + max(np.searchsorted(docs[start:stop], found, "right") - 1, 0)`. Documents stand
+    about evenly: what is looked for is in a stretch near where that would have it, or near that.
+    In their stretches four are looked for at a time, without a branch: which half one is in cannot
+    be predicted, but others need not wait for it.
+    """
+    n, size = len(found), stop - start
+    level: Int = 0
+    while 2 << level <= size and (level < 4 or 1 << (2 * level) < 16 * size):
+        level += 1
+    stretch = 1 << level
+    for j in range(n):
+        doc = np.int64(found[j])
+        at = max(min(start + (size * doc >> BLOCK_BITS) - (stretch >> 1), stop - stretch), start)
+        while at > start and np.int64(docs[at]) > doc:
+            at = max(at - stretch, start)
+        while at + stretch < stop and np.int64(docs[at + stretch]) <= doc:
+            at = min(at + stretch, stop - stretch)
+        places[j] = at
+    for a in range(0, n, 4):
+        b, c, d = min(a + 1, n - 1), min(a + 2, n - 1), min(a + 3, n - 1)
+        doc_a, doc_b = np.int64(found[a]), np.int64(found[b])
+        doc_c, doc_d = np.int64(found[c]), np.int64(found[d])
+        at_a, at_b, at_c, at_d = places[a], places[b], places[c], places[d]
+        for bit in range(level - 1, -1, -1):
+            half = 1 << bit
+            at_a += np.int64(np.int64(docs[at_a + half]) <= doc_a) << bit
+            at_b += np.int64(np.int64(docs[at_b + half]) <= doc_b) << bit
+            at_c += np.int64(np.int64(docs[at_c + half]) <= doc_c) << bit
+            at_d += np.int64(np.int64(docs[at_d + half]) <= doc_d) << bit
+        places[a], places[b], places[c], places[d] = at_a, at_b, at_c, at_d
