@@ -41,10 +41,11 @@ _GLANCE_COST = 2000
 _FIND_COST = 50
 _SCORE_COST = 3
 _RECORD_COST = 1000
+_EARLY_COST = 1000
 # Queries of up to so many terms are scored by postings.
 _SHORT = 20
 # So many more than are asked for are scored early.
-_MORE = 4
+_MORE = 2
 # One in so many groups of documents is in a sample.
 _SAMPLED = 8
 # From so many documents asked for on, several stand in one group: smaller groups tell them apart.
@@ -69,11 +70,13 @@ def search_bm25(search: Search, rows: Ints) -> None:
     n = len(rows)
     at, end = np.zeros(n, np.int64), np.zeros(n, np.int64)
     rate, error = np.zeros(n), np.zeros(n, np.int64)
+    n_postings: Int = 0
     for i in range(n):
         if rows[i] < 0:
             continue
         head = postings.heads[rows[i]]
         at[i], end[i] = np.int64(head[0]), np.int64(postings.heads[rows[i] + 1, 0])
+        n_postings += np.int64(head[1])
         weight = np.float64(query.integers[i])
         rate[i] = -np.float64(table[min(head[3], 255)]) * weight / (np.float64(head[1]) + _RARE)
         off = scale.error
@@ -107,8 +110,12 @@ def search_bm25(search: Search, rows: Ints) -> None:
         for j in range(n_here):
             errors[j + 1] = errors[j] + error[here[j]]
         block = Block(number * BLOCK, here[:n_here], starts, stops, rest, left, errors)
-        n_found = _list_few(search, block) if left[0] < _SPARSE else _list_many(search, block)
+        if left[0] < _SPARSE:
+            n_found = _list_few(search, block)
+        else:
+            n_found = _list_many(search, block, n_postings)
         _score(search, block, n_found)
+        n_postings -= left[0]
         _clear(search, block)
 
 
@@ -179,7 +186,7 @@ def _list_few(search: Search, block: Block) -> Int:
 
 
 @kernel
-def _list_many(search: Search, block: Block) -> Int:
+def _list_many(search: Search, block: Block, n_postings: Int) -> Int:
     """List the documents of a block of many postings that may win, ascending; give how many."""
     space, best = search.space, search.best
     rest, left = block.rest, block.left
@@ -199,7 +206,7 @@ def _list_many(search: Search, block: Block) -> Int:
             if is_due and since >= look_cost and left[done] > look_cost:
                 since, rest_at_look = 0, rest[done]
                 threshold = _look(search, block, done, threshold)
-                if threshold > 1 and k * min(_RECORD_COST, n_here * _FIND_COST) < left[done]:
+                if threshold > 1 and k * _EARLY_COST * n_here < n_postings:
                     # Those with the best sums so far are scored at once.
                     n = _take_above(search, block, threshold + block.errors[done])
                     scored = _by_sums(space, n)[: k + _MORE]
