@@ -304,15 +304,16 @@ def _raised_by_found(search: Search, block: Block, n: Int, done: Int, threshold:
 def _find(search: Search, block: Block, i: Int, n: Int) -> None:
     """Add the bounds of a term to the sums of the documents found."""
     words, space, weight = search.words, search.space, search.query.integers[i]
-    docs, impacts = words.postings.docs, words.postings.impacts
-    places = np.empty(TOGETHER, np.int64)
+    postings = words.postings
+    places, impacts = np.empty(TOGETHER, np.int64), np.empty(TOGETHER, np.uint8)
     for first in range(0, n, TOGETHER):
-        mine = space.found[first : min(first + TOGETHER, n)]
-        find_places(docs, block.starts[i], block.stops[i], mine, places)
-        for j in range(len(mine)):
-            doc, p = mine[j], places[j]
-            bound = bound_of(words.table[impacts[p]], weight)
-            space.sums[doc] += np.uint16(bound * np.int64(docs[p] == doc))
+        docs = space.found[first : min(first + TOGETHER, n)]
+        find_places(postings, (block.starts[i], block.stops[i]), docs, places, impacts)
+        for j in range(len(docs)):
+            bound = bound_of(words.table[impacts[j]], weight)
+            space.sums[docs[j]] += np.uint16(
+                bound * np.int64(postings.docs[places[j]] == docs[j])
+            )
 
 
 @kernel
@@ -321,14 +322,13 @@ def _are_few(search: Search, block: Block, least: Int, most: Int) -> Any:
     sums, documents = search.space.sums, search.documents
     n: Int = 0
     for first in range(0, BLOCK, _SAMPLED * GROUP):
-        group = sums[first : first + GROUP]
         here: Int = 0
         for i in range(GROUP):
-            here += np.int64(np.int64(group[i]) >= least)
+            here += np.int64(np.int64(sums[first + i]) >= least)
         if here and documents.barred:
             here = 0
             for i in range(GROUP):
-                if np.int64(group[i]) >= least:
+                if np.int64(sums[first + i]) >= least:
                     here += np.int64(is_open(documents, block.first + first + i))
         n += here
         if n * _SAMPLED > most:
@@ -339,17 +339,24 @@ def _are_few(search: Search, block: Block, least: Int, most: Int) -> Any:
 @kernel
 def _take_above(search: Search, block: Block, least: Int) -> Int:
     """List the documents with sums of `least` or more that may be answers; give how many."""
-    space = search.space
-    n: Int = 0
-    for g in range(len(space.maxima)):
-        if np.int64(space.maxima[g]) >= least:
-            group = space.sums[g * GROUP : (g + 1) * GROUP]
-            for i in range(GROUP):
-                if np.int64(group[i]) >= least:
-                    doc = g * GROUP + i
-                    space.found[n] = doc
-                    n += np.int64(is_open(search.documents, block.first + doc))
-    return n
+    documents, maxima = search.documents, search.space.maxima
+    sums, found = search.space.sums, search.space.found
+    enough = np.uint16(least)
+    # Unsigned, so that it is not looked at as a place from the end.
+    n = np.uint64(0)
+    for g in range(len(maxima)):
+        if maxima[g] < enough:
+            continue
+        first = g * GROUP
+        for i in range(GROUP):
+            found[n] = first + i
+            n += np.uint64(sums[first + i] >= enough)
+    kept: Int = 0
+    for j in range(np.int64(n)):
+        doc = found[j]
+        found[kept] = doc
+        kept += np.int64(is_open(documents, block.first + np.int64(doc)))
+    return kept
 
 
 @kernel

@@ -231,7 +231,7 @@ def score_by_block(search: Search, block: Block, docs: Shorts) -> None:
     """
     words, query, scale, best = search.words, search.query, search.scale, search.best
     postings = words.postings
-    places = np.empty(TOGETHER, np.int64)
+    places, impacts = np.empty(TOGETHER, np.int64), np.empty(TOGETHER, np.uint8)
     norms, stored, scores = np.empty((3, TOGETHER), np.float32)
     bits = scores.view(np.int32)
     base = search.documents.base + block.first
@@ -245,11 +245,11 @@ def score_by_block(search: Search, block: Block, docs: Shorts) -> None:
         if block.starts[i] == block.stops[i]:
             continue
         weight = query.weights[i]
-        find_places(postings.docs, block.starts[i], block.stops[i], docs, places)
+        find_places(postings, (block.starts[i], block.stops[i]), docs, places, impacts)
         for j in range(n):
             p = places[j]
             if postings.docs[p] == docs[j]:
-                count = count_of(postings, p, postings.impacts[p], stored[j])
+                count = count_of(postings, p, impacts[j], stored[j])
                 scores[j] += weight * (count / (count + norms[j]))
     for j in range(n):
         key = key_of(bits[j], base + np.int64(docs[j]))

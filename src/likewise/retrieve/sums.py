@@ -118,10 +118,10 @@ def add_bounds_by(docs: Shorts, impacts: Bytes, table: Bytes, weight: Int, sums:
 def group_maxima(sums: Shorts, maxima: Shorts) -> None:
     """Find the largest sum of each group. Equals `sums.reshape(-1, GROUP).max(axis=1)`."""
     for g in range(len(maxima)):
-        group = sums[g * GROUP : (g + 1) * GROUP]
+        first = g * GROUP
         top = np.uint16(0)
         for i in range(GROUP):
-            top = max(top, group[i])
+            top = max(top, sums[first + i])
         maxima[g] = top
 
 
@@ -148,24 +148,35 @@ def bar(sums: Shorts, open_here: Bools) -> None:
 
 
 @kernel
-def find_places(docs: Shorts, start: Int, stop: Int, found: Shorts, places: Ints) -> None:
-    """Find the places of documents in a run of postings, which is not empty.
+def find_places(
+    postings: Postings, span: tuple[Int, Int], found: Shorts, places: Ints, impacts: Bytes
+) -> None:
+    """Find the places of documents in a run of postings, which is not empty, and the impacts there.
 
     Equals `start + max(np.searchsorted(docs[start:stop], found, "right") - 1, 0)`. Documents stand
     about evenly: what is looked for is in a stretch near where that would have it, or near that.
-    In their stretches four are looked for at a time, without a branch: which half one is in cannot
-    be predicted, but others need not wait for it.
+    What is there is read for all of them before the first is looked for, so that memory is waited
+    for once. In their stretches four are looked for at a time, without a branch: which half one is
+    in cannot be predicted, but others need not wait for it.
     """
+    docs = postings.docs
+    start, stop = span
     n, size = len(found), stop - start
     level: Int = 0
     while 2 << level <= size and (level < 4 or 1 << (2 * level) < 16 * size):
         level += 1
     stretch = 1 << level
+    there = np.empty(TOGETHER, np.int64)
     for j in range(n):
-        doc = np.int64(found[j])
-        at = max(min(start + (size * doc >> BLOCK_BITS) - (stretch >> 1), stop - stretch), start)
-        while at > start and np.int64(docs[at]) > doc:
-            at = max(at - stretch, start)
+        middle = size * np.int64(found[j]) >> BLOCK_BITS
+        places[j] = start + max(min(middle - (stretch >> 1), size - stretch), 0)
+        there[j] = docs[places[j]]
+        impacts[j] = postings.impacts[start + middle]
+    for j in range(n):
+        doc, at = np.int64(found[j]), places[j]
+        if there[j] > doc:
+            while at > start and np.int64(docs[at]) > doc:
+                at = max(at - stretch, start)
         while at + stretch < stop and np.int64(docs[at + stretch]) <= doc:
             at = min(at + stretch, stop - stretch)
         places[j] = at
@@ -181,3 +192,5 @@ def find_places(docs: Shorts, start: Int, stop: Int, found: Shorts, places: Ints
             at_c += np.int64(np.int64(docs[at_c + half]) <= doc_c) << bit
             at_d += np.int64(np.int64(docs[at_d + half]) <= doc_d) << bit
         places[a], places[b], places[c], places[d] = at_a, at_b, at_c, at_d
+    for j in range(n):
+        impacts[j] = postings.impacts[places[j]]
