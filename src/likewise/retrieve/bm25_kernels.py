@@ -17,19 +17,27 @@ from typing import Any
 import numpy as np
 
 from likewise.collection.postings import BLOCK, Postings, block_of, start_of
-from likewise.compiled import Int, Ints, Shorts, kernel
+from likewise.compiled import Bytes, Int, Ints, Shorts, kernel
 from likewise.neighbours.largest import kth_largest
 from likewise.retrieve.bm25_scores import score_by_block, score_by_records, score_found
-from likewise.retrieve.bm25_state import Block, Search, Workspace, is_open, threshold_of
+from likewise.retrieve.bm25_state import (
+    Block,
+    Documents,
+    Search,
+    Workspace,
+    is_open,
+    threshold_of,
+)
 from likewise.retrieve.sums import (
     GROUP,
+    MOST,
     TOGETHER,
     add_bounds,
     add_bounds_by,
     bar,
     bound_of,
-    fine_maxima,
     find_places,
+    fine_maxima,
     group_maxima,
 )
 
@@ -65,7 +73,7 @@ def search_bm25(search: Search, rows: Ints) -> None:
 
     Equals scoring every document by `search_segment` without pruning.
     """
-    words, scale, query, documents, best, space = search
+    words, scale, query, documents, best = search[:5]
     postings, table = words.postings, words.table
     n = len(rows)
     at, end = np.zeros(n, np.int64), np.zeros(n, np.int64)
@@ -165,32 +173,41 @@ def _look(search: Search, block: Block, done: Int, threshold: Int) -> Int:
 @kernel
 def _list_few(search: Search, block: Block) -> Int:
     """List the documents of a block of few postings that may win; give how many."""
-    words, space = search.words, search.space
+    words, documents, space = search.words, search.documents, search.space
+    sums, scores, found = space.sums, space.scores, space.found
+    docs, impacts = words.postings.docs, words.postings.impacts
+    by = (words.table, search.scale.same)
+    starts, stops, integers = block.starts, block.stops, search.query.integers
     for i in block.here:
-        _add(search, block, i)
+        a, b = starts[i], stops[i]
+        _add(docs[a:b], impacts[a:b], by, integers[i], sums)
     threshold = threshold_of(search.best, search.query)
     n: Int = 0
     for i in block.here:
-        for p in range(block.starts[i], block.stops[i]):
-            doc = np.int64(words.postings.docs[p])
+        for p in range(starts[i], stops[i]):
+            doc = np.int64(docs[p])
             # Those listed before are marked by a score that none has.
-            is_new = np.int64(space.sums[doc]) >= threshold and space.scores[doc] == 0
-            if is_new and is_open(search.documents, block.first + doc):
-                space.scores[doc] = -1
-                space.found[n] = doc
+            is_new = np.int64(sums[doc]) >= threshold and scores[doc] == 0
+            if is_new and is_open(documents, block.first + doc):
+                scores[doc] = -1
+                found[n] = doc
                 n += 1
     for j in range(n):
-        space.scores[space.found[j]] = 0
+        scores[found[j]] = 0
     threshold = _raised_by_found(search, block, n, len(block.here), threshold)
-    return _keep_above(space, n, threshold)
+    return _keep_above(found, sums, n, threshold)
 
 
 @kernel
 def _list_many(search: Search, block: Block, n_postings: Int) -> Int:
     """List the documents of a block of many postings that may win, ascending; give how many."""
-    space, best = search.space, search.best
+    words, documents, space, best = search.words, search.documents, search.space, search.best
+    sums, found = space.sums, space.found
+    docs, impacts = words.postings.docs, words.postings.impacts
+    by = (words.table, search.scale.same)
+    here, starts, stops, integers = block.here, block.starts, block.stops, search.query.integers
     rest, left = block.rest, block.left
-    n_here, k = len(block.here), len(best.keys)
+    n_here, k = len(here), len(best.keys)
     look_cost = _LOOK_COST if k < _MANY else _FINE_LOOK_COST
     threshold = threshold_of(best, search.query)
     since, rest_at_look, done = 0, rest[0], 0
@@ -216,27 +233,29 @@ def _list_many(search: Search, block: Block, n_postings: Int) -> Int:
                     since = _GLANCE_COST
         if rest[done] < threshold and since >= _GLANCE_COST and left[done] > _GLANCE_COST:
             since = 0
-            if _are_few(search, block, threshold - rest[done], most):
+            if _are_few(sums, documents, block.first, threshold - rest[done], most):
                 break
-        i = block.here[done]
-        _add(search, block, i)
-        since += block.stops[i] - block.starts[i]
+        i = here[done]
+        a, b = starts[i], stops[i]
+        _add(docs[a:b], impacts[a:b], by, integers[i], sums)
+        since += b - a
         done += 1
     threshold = _look(search, block, done, threshold)
     for doc in scored:
-        space.sums[doc] = 0
+        sums[doc] = 0
     n = _take_above(search, block, max(threshold - rest[done], 1))
     for j in range(done, n_here):
-        i = block.here[j]
-        if n * _FIND_COST < block.stops[i] - block.starts[i]:
-            _find(search, block, i, n)
+        i = here[j]
+        a, b = starts[i], stops[i]
+        if n * _FIND_COST < b - a:
+            _find(docs[a:b], impacts[a:b], by[0], integers[i], found[:n], sums)
         else:
-            _add(search, block, i)
+            _add(docs[a:b], impacts[a:b], by, integers[i], sums)
         if best.sizes[0] < k:
             threshold = _raised_by_found(search, block, n, j + 1, threshold)
-        n = _keep_above(space, n, threshold - rest[j + 1])
+        n = _keep_above(found, sums, n, threshold - rest[j + 1])
     threshold = _raised_by_found(search, block, n, n_here, threshold)
-    return _keep_above(space, n, threshold)
+    return _keep_above(found, sums, n, threshold)
 
 
 @kernel
@@ -277,15 +296,13 @@ def _score_some(search: Search, block: Block, docs: Shorts) -> None:
 
 
 @kernel
-def _add(search: Search, block: Block, i: Int) -> None:
-    """Add the bounds of a term's postings to the sums of their documents."""
-    words, weight = search.words, search.query.integers[i]
-    docs = words.postings.docs[block.starts[i] : block.stops[i]]
-    impacts = words.postings.impacts[block.starts[i] : block.stops[i]]
-    if search.scale.same:
-        add_bounds(docs, impacts, weight, search.space.sums)
+def _add(docs: Shorts, impacts: Bytes, by: tuple[Bytes, bool], weight: Int, sums: Shorts) -> None:
+    """Add the bounds of postings to sums, by a table unless it changes nothing: `by` has both."""
+    table, same = by
+    if same:
+        add_bounds(docs, impacts, weight, sums)
     else:
-        add_bounds_by(docs, impacts, words.table, weight, search.space.sums)
+        add_bounds_by(docs, impacts, table, weight, sums)
 
 
 @kernel
@@ -301,25 +318,22 @@ def _raised_by_found(search: Search, block: Block, n: Int, done: Int, threshold:
 
 
 @kernel
-def _find(search: Search, block: Block, i: Int, n: Int) -> None:
-    """Add the bounds of a term to the sums of the documents found."""
-    words, space, weight = search.words, search.space, search.query.integers[i]
-    postings = words.postings
-    places, impacts = np.empty(TOGETHER, np.int64), np.empty(TOGETHER, np.uint8)
-    for first in range(0, n, TOGETHER):
-        docs = space.found[first : min(first + TOGETHER, n)]
-        find_places(postings, (block.starts[i], block.stops[i]), docs, places, impacts)
-        for j in range(len(docs)):
-            bound = bound_of(words.table[impacts[j]], weight)
-            space.sums[docs[j]] += np.uint16(
-                bound * np.int64(postings.docs[places[j]] == docs[j])
-            )
+def _find(
+    docs: Shorts, impacts: Bytes, table: Bytes, weight: Int, found: Shorts, sums: Shorts
+) -> None:
+    """Add the bounds of a run of postings to the sums of the documents found."""
+    places, there = np.empty(TOGETHER, np.int64), np.empty(TOGETHER, np.uint8)
+    for first in range(0, len(found), TOGETHER):
+        mine = found[first : min(first + TOGETHER, len(found))]
+        find_places(docs, impacts, mine, places, there)
+        for j in range(len(mine)):
+            bound = bound_of(table[there[j]], weight)
+            sums[mine[j]] += np.uint16(bound * np.int64(docs[places[j]] == mine[j]))
 
 
 @kernel
-def _are_few(search: Search, block: Block, least: Int, most: Int) -> Any:
+def _are_few(sums: Shorts, documents: Documents, first_doc: Int, least: Int, most: Int) -> Any:
     """Tell by a sample whether about `most` documents or fewer have sums of `least` or more."""
-    sums, documents = search.space.sums, search.documents
     n: Int = 0
     for first in range(0, BLOCK, _SAMPLED * GROUP):
         here: Int = 0
@@ -329,7 +343,7 @@ def _are_few(search: Search, block: Block, least: Int, most: Int) -> Any:
             here = 0
             for i in range(GROUP):
                 if np.int64(sums[first + i]) >= least:
-                    here += np.int64(is_open(documents, block.first + first + i))
+                    here += np.int64(is_open(documents, first_doc + first + i))
         n += here
         if n * _SAMPLED > most:
             return False
@@ -341,7 +355,7 @@ def _take_above(search: Search, block: Block, least: Int) -> Int:
     """List the documents with sums of `least` or more that may be answers; give how many."""
     documents, maxima = search.documents, search.space.maxima
     sums, found = search.space.sums, search.space.found
-    enough = np.uint16(least)
+    enough = np.uint16(min(least, MOST))
     # Unsigned, so that it is not looked at as a place from the end.
     n = np.uint64(0)
     for g in range(len(maxima)):
@@ -360,13 +374,13 @@ def _take_above(search: Search, block: Block, least: Int) -> Int:
 
 
 @kernel
-def _keep_above(space: Workspace, n: Int, least: Int) -> Int:
+def _keep_above(found: Shorts, sums: Shorts, n: Int, least: Int) -> Int:
     """Drop the documents found whose sums are lower; give how many are left."""
     kept: Int = 0
     for j in range(n):
-        doc = space.found[j]
-        space.found[kept] = doc
-        kept += np.int64(np.int64(space.sums[doc]) >= least)
+        doc = found[j]
+        found[kept] = doc
+        kept += np.int64(np.int64(sums[doc]) >= least)
     return kept
 
 

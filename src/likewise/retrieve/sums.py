@@ -16,7 +16,7 @@ from likewise.compiled import Bools, Bytes, Floats, Int, Ints, Offsets, Shorts, 
 
 # Sums are looked through in groups of so many documents, most of which their maxima rule out.
 GROUP = 128
-# So many documents are looked for at once: what each waits for in memory comes together.
+# So many documents are looked for together.
 TOGETHER = 16
 # What sums are kept below, and how many terms a query may have for that.
 MOST = 65535
@@ -149,19 +149,17 @@ def bar(sums: Shorts, open_here: Bools) -> None:
 
 @kernel
 def find_places(
-    postings: Postings, span: tuple[Int, Int], found: Shorts, places: Ints, impacts: Bytes
+    docs: Shorts, impacts: Bytes, found: Shorts, places: Ints, impacts_there: Bytes
 ) -> None:
     """Find the places of documents in a run of postings, which is not empty, and the impacts there.
 
-    Equals `start + max(np.searchsorted(docs[start:stop], found, "right") - 1, 0)`. Documents stand
+    Equals `np.maximum(np.searchsorted(docs, found, "right") - 1, 0)`. Documents stand
     about evenly: what is looked for is in a stretch near where that would have it, or near that.
     What is there is read for all of them before the first is looked for, so that memory is waited
     for once. In their stretches four are looked for at a time, without a branch: which half one is
     in cannot be predicted, but others need not wait for it.
     """
-    docs = postings.docs
-    start, stop = span
-    n, size = len(found), stop - start
+    n, size = len(found), len(docs)
     level: Int = 0
     while 2 << level <= size and (level < 4 or 1 << (2 * level) < 16 * size):
         level += 1
@@ -169,16 +167,16 @@ def find_places(
     there = np.empty(TOGETHER, np.int64)
     for j in range(n):
         middle = size * np.int64(found[j]) >> BLOCK_BITS
-        places[j] = start + max(min(middle - (stretch >> 1), size - stretch), 0)
+        places[j] = max(min(middle - (stretch >> 1), size - stretch), 0)
         there[j] = docs[places[j]]
-        impacts[j] = postings.impacts[start + middle]
+        impacts_there[j] = impacts[middle]
     for j in range(n):
         doc, at = np.int64(found[j]), places[j]
         if there[j] > doc:
-            while at > start and np.int64(docs[at]) > doc:
-                at = max(at - stretch, start)
-        while at + stretch < stop and np.int64(docs[at + stretch]) <= doc:
-            at = min(at + stretch, stop - stretch)
+            while at > 0 and np.int64(docs[at]) > doc:
+                at = max(at - stretch, 0)
+        while at + stretch < size and np.int64(docs[at + stretch]) <= doc:
+            at = min(at + stretch, size - stretch)
         places[j] = at
     for a in range(0, n, 4):
         b, c, d = min(a + 1, n - 1), min(a + 2, n - 1), min(a + 3, n - 1)
@@ -193,4 +191,4 @@ def find_places(
             at_d += np.int64(np.int64(docs[at_d + half]) <= doc_d) << bit
         places[a], places[b], places[c], places[d] = at_a, at_b, at_c, at_d
     for j in range(n):
-        impacts[j] = postings.impacts[places[j]]
+        impacts_there[j] = impacts[places[j]]
