@@ -55,9 +55,11 @@ TURN = 60
 SEED = 1
 # What is tried in place of a constant of the kernel.
 TUNED = {
-    "_LOOK_COST": (7500, 30000),
-    "_FIND_COST": (50, 200),
+    "_LOOK_COST": (2500, 10000),
+    "_GLANCE_COST": (1000, 4000),
+    "_FIND_COST": (25, 100),
     "_RECORD_COST": (500, 2000),
+    "_EARLY_COST": (300, 3000),
     "_SHORT": (10, 40),
     "_SCORE_COST": (2, 6),
     "_FALLEN": (0.25, 0.85),

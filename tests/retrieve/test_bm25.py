@@ -8,15 +8,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from likewise.collection.postings import BLOCK, bm25_norms
-from likewise.collection.words import term_rows
 from likewise.errors import DamagedError
 from likewise.neighbours.largest import kth_largest
 from likewise.retrieve.bm25 import scale_of
 from likewise.retrieve.bm25_scores import (
     count_of,
-    find_postings,
     norm_of,
-    postings_scores,
     record_score,
 )
 from likewise.retrieve.documents import score_records
@@ -26,11 +23,13 @@ from likewise.retrieve.search import Retriever
 from likewise.retrieve.sums import (
     GROUP,
     MOST,
+    TOGETHER,
     Scale,
     add_bounds,
     add_bounds_by,
     bar,
     bound_of,
+    find_places,
     fine_maxima,
     group_maxima,
     quantise,
@@ -273,10 +272,6 @@ def test_a_score_by_the_record_is_that_of_its_counts(make):
     found = [record_score(words, scale, quantised, order, doc, parts) for doc in docs]
     assert found == score_records(retriever, (numbers, weights, factors, 0.0), docs).tolist()
     assert any(found)
-    rows = term_rows(numbers, words.postings.terms)
-    scores = np.empty(len(docs), np.float32)
-    postings_scores(words, scale, quantised, rows, docs, scores)
-    assert found == scores.tolist()
 
 
 @settings(max_examples=30, deadline=None)
@@ -301,23 +296,23 @@ def test_counts_are_told_by_impacts(made_for_a_while, seed, pieces):
             assert np.mean(np.array(told)[right < 4] == right[right < 4]) > 0.8
 
 
-def test_postings_are_found_in_any_block(make, many_texts):
-    [segment] = make(many_texts).segments
-    postings = segment.words().postings
-    generator = np.random.default_rng(6)
-    rows = generator.integers(-1, len(postings.terms), 40)
-    expected = np.full((len(rows), len(many_texts)), -1)
-    asked = [*generator.integers(0, len(many_texts), 50)]
-    for places, row in zip(expected, rows, strict=True):
-        first, last = postings.heads[row : row + 2, 0].tolist() if row >= 0 else (0, 0)
-        for entry in range(first, last):
-            start, stop = (int(one >> np.uint64(32)) for one in postings.entries[entry : entry + 2])
-            base = (int(postings.entries[entry]) >> 8 & 0xFFFFFF) * BLOCK
-            places[base + postings.docs[start:stop].astype(np.int64)] = np.arange(start, stop)
-        asked += np.flatnonzero(places >= 0)[:: 1 + abs(row)].tolist()
-    docs = np.array(asked)
-    found = np.empty((len(docs), len(rows)), np.int64)
-    impacts = np.empty(found.shape, np.uint8)
-    find_postings(postings, rows, docs, found, impacts)
-    np.testing.assert_array_equal(found, expected[:, docs].T)
-    np.testing.assert_array_equal(impacts[found >= 0], postings.impacts[found[found >= 0]])
+@settings(max_examples=60, deadline=None)
+@given(
+    seed=st.integers(0, 10**6),
+    n_docs=st.sampled_from([1, 2, 15, 16, 17, 300, 5000, BLOCK]),
+    n=st.integers(1, TOGETHER),
+    skew=st.sampled_from([1, 6]),
+)
+def test_places_are_those_of_searchsorted(seed, n_docs, n, skew):
+    """Also where documents do not stand evenly."""
+    generator = np.random.default_rng(seed)
+    drawn = (BLOCK * generator.random(n_docs) ** skew).astype(np.uint16)
+    docs = np.unique(drawn) if n_docs < BLOCK else np.arange(BLOCK, dtype=np.uint16)
+    impacts = generator.integers(0, 256, len(docs)).astype(np.uint8)
+    asked = np.concatenate([generator.choice(docs, n), generator.integers(0, BLOCK, n)])
+    found = generator.choice(asked, n).astype(np.uint16)
+    places, there = np.empty(TOGETHER, np.int64), np.empty(TOGETHER, np.uint8)
+    find_places(docs, impacts, found, places, there)
+    expected = np.maximum(np.searchsorted(docs, found, "right") - 1, 0)
+    assert places[:n].tolist() == expected.tolist()
+    assert there[:n].tolist() == impacts[expected].tolist()

@@ -97,8 +97,7 @@ class BM25Search:
         self._lookup.fill(found, terms)
         weighed = weigh_bm25(found, bounds, given, self._statistics.n_docs)
         keys = np.full((len(bounds) - 1, k), NO_ANSWER, np.int64)
-        lows = np.full((len(bounds) - 1, k), NO_ANSWER, np.int64)
-        sizes = np.zeros((len(bounds) - 1, 2), np.int64)
+        sizes = np.zeros(len(bounds) - 1, np.int64)
         collection = self._statistics.collection
         for i, segment in enumerate(collection.segments):
             if segment.n_docs:
@@ -106,9 +105,9 @@ class BM25Search:
                 open_here = flat_mask(segment, mask)
                 barred = len(open_here) > 0
                 documents = Documents(open_here, barred, int(collection.bases[i]), segment.n_docs)
-                search_batch(self.segment(i), weighed, documents, (keys, lows, sizes), space)
+                search_batch(self.segment(i), weighed, documents, (keys, sizes), space)
         keys.sort(axis=1)
-        return *unpack(keys), sizes[:, 0]
+        return *unpack(keys), sizes
 
     @cached_property
     def tells(self) -> bool:
@@ -228,8 +227,7 @@ def rank_batch(
     )
     n, n_queries = len(given), len(bounds) - 1
     keys = np.full((n_queries, k), NO_ANSWER, np.int64)
-    lows = np.full((n_queries, k), NO_ANSWER, np.int64)
-    sizes = np.zeros((n_queries, 2), np.int64)
+    sizes = np.zeros(n_queries, np.int64)
     term_numbers, doc_freqs, term_freqs = look_up(terms, n, arrays[:8], numbers)
     found = FoundTerms(term_numbers, doc_freqs, term_freqs)
     if len(found.numbers) < n:
@@ -238,11 +236,11 @@ def rank_batch(
         weighed = weigh_bm25(found, bounds, given, np.int64(numbers[14]))
         documents = Documents(mask, len(mask) > 0, 0, len(words.lengths))
         room = Workspace(space[0], space[1], space[2], space[3], space[4])
-        search_batch((words, scale), weighed, documents, (keys, lows, sizes), room)
+        search_batch((words, scale), weighed, documents, (keys, sizes), room)
     for q in range(n_queries):
         keys[q].sort()
     docs, scores = unpack(keys)
-    return docs, scores, sizes[:, 0].copy()
+    return docs, scores, sizes
 
 
 @kernel
@@ -250,13 +248,13 @@ def search_batch(
     segment: tuple[SegmentWords, Scale],
     weighed: tuple[Ints, Ints, Floats],
     documents: Documents,
-    best: tuple[Any, Any, Any],
+    best: tuple[Any, Any],
     space: Workspace,
 ) -> None:
     """Search a segment for queries as `weigh_bm25` gives them, one after the other."""
     words, scale = segment
     bounds, numbers, weights = weighed
-    keys, lows, sizes = best
+    keys, sizes = best
     rows = term_rows(numbers, words.postings.terms)
     for q in range(len(bounds) - 1):
         a, b = bounds[q], bounds[q + 1]
@@ -264,8 +262,8 @@ def search_batch(
             continue
         # Weights descend, so the last is the least.
         if weights[b - 1] <= 0 or b - a > MOST_TERMS:
-            sizes[q, 0] = -1
+            sizes[q] = -1
             continue
         query = quantise(numbers[a:b], weights[a:b])
-        mine = Best(keys[q], lows[q], sizes[q])
+        mine = Best(keys[q], sizes[q : q + 1])
         search_bm25(Search(words, scale, query, documents, mine, space), rows[a:b])

@@ -2,10 +2,10 @@
 
 A block of 65,536 documents at a time, terms are added to sums of bounds, those first that say much
 in few postings, until what is left cannot bring a document among the best that has none of them; it
-is looked up for those that may still win (as MaxScore does: Turtle, Flood 1995). What k documents
-have at least is known from these sums as well. Documents that may win at the end are scored by
-their postings where the query is short, else by their records; by all postings of a block where
-they are many.
+is looked up for those that may still win (as MaxScore does: Turtle, Flood 1995). What an answer
+must score is known early: those that lead when half of what can be added was added are scored at
+once. Those of a block that may win at the end are scored by their postings in it, which were just
+read.
 
 Costs were chosen on abstracts of arXiv: benchmarks/README.md, `benchmarks/search.py --tune`.
 """
@@ -17,32 +17,45 @@ from typing import Any
 import numpy as np
 
 from likewise.collection.postings import BLOCK, Postings, block_of, start_of
-from likewise.compiled import Int, Ints, Shorts, kernel
+from likewise.compiled import Bytes, Int, Ints, Shorts, kernel
 from likewise.neighbours.largest import kth_largest
-from likewise.retrieve.best import push
-from likewise.retrieve.bm25_scores import score_aside, score_found, thin
-from likewise.retrieve.bm25_state import Best, Block, Search, Workspace, is_open, threshold_of
-from likewise.retrieve.kernels import lower_bound
+from likewise.retrieve.bm25_scores import score_by_block, score_by_records, score_found
+from likewise.retrieve.bm25_state import (
+    Block,
+    Documents,
+    Search,
+    Workspace,
+    is_open,
+    threshold_of,
+)
 from likewise.retrieve.sums import (
     GROUP,
+    MOST,
+    TOGETHER,
     add_bounds,
     add_bounds_by,
     bar,
     bound_of,
+    find_places,
     fine_maxima,
     group_maxima,
 )
 
-# In postings added: a look at the sums of a block, one at smaller groups, finding one posting,
-# scoring by one posting, by one record.
-_LOOK_COST = 15000
-_FINE_LOOK_COST = 30000
-_FIND_COST = 100
+# In postings added: a look at the sums of a block, one at smaller groups, one at a sample of them,
+# finding one posting, scoring by one posting of all in a block, by one record.
+_LOOK_COST = 5000
+_FINE_LOOK_COST = 10000
+_GLANCE_COST = 2000
+_FIND_COST = 50
 _SCORE_COST = 3
 _RECORD_COST = 1000
-# Queries of up to so many terms are scored by postings. From half as many on records are a little
-# faster, but nothing else of a search reads these: they stay on the disk.
+_EARLY_COST = 1000
+# Queries of up to so many terms are scored by postings.
 _SHORT = 20
+# So many more than are asked for are scored early.
+_MORE = 2
+# One in so many groups of documents is in a sample.
+_SAMPLED = 8
 # From so many documents asked for on, several stand in one group: smaller groups tell them apart.
 _MANY = 64
 _FINE = 16
@@ -60,16 +73,18 @@ def search_bm25(search: Search, rows: Ints) -> None:
 
     Equals scoring every document by `search_segment` without pruning.
     """
-    words, scale, query, documents, best, space = search
+    words, scale, query, documents, best = search[:5]
     postings, table = words.postings, words.table
     n = len(rows)
     at, end = np.zeros(n, np.int64), np.zeros(n, np.int64)
     rate, error = np.zeros(n), np.zeros(n, np.int64)
+    n_postings: Int = 0
     for i in range(n):
         if rows[i] < 0:
             continue
         head = postings.heads[rows[i]]
         at[i], end[i] = np.int64(head[0]), np.int64(postings.heads[rows[i] + 1, 0])
+        n_postings += np.int64(head[1])
         weight = np.float64(query.integers[i])
         rate[i] = -np.float64(table[min(head[3], 255)]) * weight / (np.float64(head[1]) + _RARE)
         off = scale.error
@@ -77,8 +92,6 @@ def search_bm25(search: Search, rows: Ints) -> None:
             off = max(off, scale.large_error)
         error[i] = np.int64(weight * off / 256.0) + 3
     order = np.argsort(rate, kind="mergesort")
-    aside = np.empty((256, 2), np.int64)
-    n_aside: Int = 0
     here, tops = np.empty(n, np.int64), np.empty(n, np.int64)
     starts, stops = np.zeros(n, np.int64), np.zeros(n, np.int64)
     rest, left, errors = np.zeros((3, n + 1), np.int64)
@@ -105,23 +118,13 @@ def search_bm25(search: Search, rows: Ints) -> None:
         for j in range(n_here):
             errors[j + 1] = errors[j] + error[here[j]]
         block = Block(number * BLOCK, here[:n_here], starts, stops, rest, left, errors)
-        n_found = _list_few(search, block) if left[0] < _SPARSE else _list_many(search, block)
-        if _SCORE_COST * left[0] < n_found * min(_RECORD_COST, n * _FIND_COST):
-            score_found(search, block, n_found)
-            n_found = 0
-        if n_aside + n_found > len(aside):
-            n_aside = thin(aside, n_aside, threshold_of(best, query))
-            while n_aside + n_found > len(aside):
-                aside = np.concatenate((aside, np.empty_like(aside)))
-        for j in range(n_found):
-            doc = np.int64(space.found[j])
-            aside[n_aside, 0], aside[n_aside, 1] = space.sums[doc], block.first + doc
-            n_aside += 1
-            low = np.int64(space.sums[doc]) - errors[n_here]
-            best.sizes[1] = push(best.lows, best.sizes[1], low)
+        if left[0] < _SPARSE:
+            n_found = _list_few(search, block)
+        else:
+            n_found = _list_many(search, block, n_postings)
+        _score(search, block, n_found)
+        n_postings -= left[0]
         _clear(search, block)
-    aside = aside[: thin(aside, n_aside, threshold_of(best, query))]
-    score_aside(search, rows, aside, n > _SHORT)
 
 
 @kernel
@@ -133,18 +136,15 @@ def _has_large(postings: Postings, first_entry: Int, last_entry: Int) -> Any:
 
 
 @kernel
-def _raised(best: Best, sums: Shorts, error: Int, threshold: Int) -> Int:
-    """Give what k documents have at least: those set aside, and others by their sums so far."""
-    values = np.empty(best.sizes[1] + len(sums), np.int64)
-    k = len(best.lows)
+def _raised(sums: Shorts, k: Int, error: Int, threshold: Int) -> Int:
+    """Give what k documents have at least by their sums so far, if it is more."""
+    least = threshold + error
+    values = np.empty(len(sums), np.int64)
     n: Int = 0
-    for j in range(best.sizes[1]):
-        values[n] = best.lows[j]
-        n += np.int64(best.lows[j] > threshold)
     for j in range(len(sums)):
-        values[n] = np.int64(sums[j]) - error
-        n += np.int64(values[n] > threshold)
-    return threshold if n < k else kth_largest(values[:n], k)
+        values[n] = np.int64(sums[j])
+        n += np.int64(values[n] > least)
+    return threshold if n < k else kth_largest(values[:n], k) - error
 
 
 @kernel
@@ -153,16 +153,18 @@ def _look(search: Search, block: Block, done: Int, threshold: Int) -> Int:
 
     Sums of barred documents are taken away before: they must not count.
     """
-    space, documents = search.space, search.documents
+    space, documents, k = search.space, search.documents, len(search.best.keys)
     if documents.barred:
         n = min(BLOCK, documents.n_docs - block.first)
         bar(space.sums[:n], documents.open[block.first : block.first + n])
     group_maxima(space.sums, space.maxima)
-    if len(search.best.lows) < _MANY:
-        return _raised(search.best, space.maxima, block.errors[done], threshold)
+    if search.best.sizes[0] == k:
+        return threshold
+    if k < _MANY:
+        return _raised(space.maxima, k, block.errors[done], threshold)
     fine = np.empty(BLOCK // _FINE, np.uint16)
     fine_maxima(space.sums, fine)
-    return _raised(search.best, fine, block.errors[done], threshold)
+    return _raised(fine, k, block.errors[done], threshold)
 
 
 # Documents of a block that may win
@@ -171,132 +173,214 @@ def _look(search: Search, block: Block, done: Int, threshold: Int) -> Int:
 @kernel
 def _list_few(search: Search, block: Block) -> Int:
     """List the documents of a block of few postings that may win; give how many."""
-    words, space = search.words, search.space
+    words, documents, space = search.words, search.documents, search.space
+    sums, scores, found = space.sums, space.scores, space.found
+    docs, impacts = words.postings.docs, words.postings.impacts
+    by = (words.table, search.scale.same)
+    starts, stops, integers = block.starts, block.stops, search.query.integers
     for i in block.here:
-        _add(search, block, i)
+        a, b = starts[i], stops[i]
+        _add(docs[a:b], impacts[a:b], by, integers[i], sums)
     threshold = threshold_of(search.best, search.query)
     n: Int = 0
     for i in block.here:
-        for p in range(block.starts[i], block.stops[i]):
-            doc = np.int64(words.postings.docs[p])
+        for p in range(starts[i], stops[i]):
+            doc = np.int64(docs[p])
             # Those listed before are marked by a score that none has.
-            is_new = np.int64(space.sums[doc]) >= threshold and space.scores[doc] == 0
-            if is_new and is_open(search.documents, block.first + doc):
-                space.scores[doc] = -1
-                space.found[n] = doc
+            is_new = np.int64(sums[doc]) >= threshold and scores[doc] == 0
+            if is_new and is_open(documents, block.first + doc):
+                scores[doc] = -1
+                found[n] = doc
                 n += 1
     for j in range(n):
-        space.scores[space.found[j]] = 0
-    return n
+        scores[found[j]] = 0
+    threshold = _raised_by_found(search, block, n, len(block.here), threshold)
+    return _keep_above(found, sums, n, threshold)
 
 
 @kernel
-def _list_many(search: Search, block: Block) -> Int:
+def _list_many(search: Search, block: Block, n_postings: Int) -> Int:
     """List the documents of a block of many postings that may win, ascending; give how many."""
-    space, best = search.space, search.best
+    words, documents, space, best = search.words, search.documents, search.space, search.best
+    sums, found = space.sums, space.found
+    docs, impacts = words.postings.docs, words.postings.impacts
+    by = (words.table, search.scale.same)
+    here, starts, stops, integers = block.here, block.starts, block.stops, search.query.integers
     rest, left = block.rest, block.left
-    n_here, k = len(block.here), len(best.lows)
+    n_here, k = len(here), len(best.keys)
     look_cost = _LOOK_COST if k < _MANY else _FINE_LOOK_COST
     threshold = threshold_of(best, search.query)
     since, rest_at_look, done = 0, rest[0], 0
+    scored = _by_sums(space, 0)
     while done < n_here:
         # So many documents can be looked up for what adding the rest would cost.
         most = left[done] // ((n_here - done) * _FIND_COST)
         if rest[done] < threshold and left[0] - left[done] < most:
             break
-        # Due when the rest has fallen, and when it first could bring no other document.
-        is_due = rest[done] < max(_FALLEN * rest_at_look, min(threshold, rest_at_look))
-        if is_due and since >= look_cost and left[done] > look_cost:
-            since, rest_at_look = 0, rest[done]
-            threshold = _look(search, block, done, threshold)
-            enough = threshold - rest[done]
-            if enough > 0 and _count_above(space, enough, most) <= most:
+        if best.sizes[0] < k:
+            # Due when the rest has fallen, and when it first could bring no other document.
+            is_due = rest[done] < max(_FALLEN * rest_at_look, min(threshold, rest_at_look))
+            if is_due and since >= look_cost and left[done] > look_cost:
+                since, rest_at_look = 0, rest[done]
+                threshold = _look(search, block, done, threshold)
+                if threshold > 1 and k * _EARLY_COST * n_here < n_postings:
+                    # Those with the best sums so far are scored at once.
+                    n = _take_above(search, block, threshold + block.errors[done])
+                    scored = _by_sums(space, n)[: k + _MORE]
+                    for first in range(0, len(scored), TOGETHER):
+                        _score_some(search, block, scored[first : first + TOGETHER])
+                    threshold = max(threshold, threshold_of(best, search.query))
+                    since = _GLANCE_COST
+        if rest[done] < threshold and since >= _GLANCE_COST and left[done] > _GLANCE_COST:
+            since = 0
+            if _are_few(sums, documents, block.first, threshold - rest[done], most):
                 break
-        i = block.here[done]
-        _add(search, block, i)
-        since += block.stops[i] - block.starts[i]
+        i = here[done]
+        a, b = starts[i], stops[i]
+        _add(docs[a:b], impacts[a:b], by, integers[i], sums)
+        since += b - a
         done += 1
     threshold = _look(search, block, done, threshold)
+    for doc in scored:
+        sums[doc] = 0
     n = _take_above(search, block, max(threshold - rest[done], 1))
     for j in range(done, n_here):
-        i = block.here[j]
-        if n * _FIND_COST < block.stops[i] - block.starts[i]:
-            _find(search, block, i, n)
+        i = here[j]
+        a, b = starts[i], stops[i]
+        if n * _FIND_COST < b - a:
+            _find(docs[a:b], impacts[a:b], by[0], integers[i], found[:n], sums)
         else:
-            _add(search, block, i)
-        if n > 2 * k:
-            sums = np.empty(n, np.uint16)
-            for m in range(n):
-                sums[m] = space.sums[space.found[m]]
-            threshold = _raised(best, sums, block.errors[j + 1], threshold)
-        n = _keep_above(space, n, threshold - rest[j + 1])
-    return n
+            _add(docs[a:b], impacts[a:b], by, integers[i], sums)
+        if best.sizes[0] < k:
+            threshold = _raised_by_found(search, block, n, j + 1, threshold)
+        n = _keep_above(found, sums, n, threshold - rest[j + 1])
+    threshold = _raised_by_found(search, block, n, n_here, threshold)
+    return _keep_above(found, sums, n, threshold)
 
 
 @kernel
-def _add(search: Search, block: Block, i: Int) -> None:
-    """Add the bounds of a term's postings to the sums of their documents."""
-    words, weight = search.words, search.query.integers[i]
-    docs = words.postings.docs[block.starts[i] : block.stops[i]]
-    impacts = words.postings.impacts[block.starts[i] : block.stops[i]]
-    if search.scale.same:
-        add_bounds(docs, impacts, weight, search.space.sums)
-    else:
-        add_bounds_by(docs, impacts, words.table, weight, search.space.sums)
-
-
-@kernel
-def _find(search: Search, block: Block, i: Int, n: Int) -> None:
-    """Add the bounds of a term to the sums of the documents found, which ascend."""
-    words, space = search.words, search.space
-    docs, impacts = words.postings.docs, words.postings.impacts
-    at, stop = block.starts[i], block.stops[i]
+def _by_sums(space: Workspace, n: Int) -> Shorts:
+    """Give the documents found, those with the best sums first."""
+    sums = np.empty(n)
     for j in range(n):
-        doc = space.found[j]
-        at = lower_bound(docs, at, stop, doc)
-        if at == stop:
-            break
-        if docs[at] == doc:
-            bound = bound_of(words.table[impacts[at]], search.query.integers[i])
-            space.sums[doc] += np.uint16(bound)
+        sums[j] = -np.float64(space.sums[space.found[j]])
+    return space.found[:n][np.argsort(sums, kind="mergesort")]
 
 
 @kernel
-def _count_above(space: Workspace, least: Int, most: Int) -> Int:
-    """Count the sums of `least` or more, up to about `most`."""
+def _score(search: Search, block: Block, n: Int) -> None:
+    """Score the documents found that may win, the way that takes less."""
+    space, best = search.space, search.best
+    if _SCORE_COST * block.left[0] < n * min(_RECORD_COST, len(block.here) * _FIND_COST):
+        score_found(search, block, n)
+        return
+    docs = _by_sums(space, n)
+    # The best bounds first, as long as they may win.
+    for first in range(0, n, TOGETHER):
+        threshold = threshold_of(best, search.query)
+        last = min(first + TOGETHER, n)
+        while last > first and np.int64(space.sums[docs[last - 1]]) < threshold:
+            last -= 1
+        if last == first:
+            break
+        _score_some(search, block, docs[first:last])
+
+
+@kernel
+def _score_some(search: Search, block: Block, docs: Shorts) -> None:
+    """Score a few documents: by their postings where the query is short, else by records."""
+    if len(search.query.weights) > _SHORT:
+        score_by_records(search, block, docs)
+    else:
+        score_by_block(search, block, docs)
+
+
+@kernel
+def _add(docs: Shorts, impacts: Bytes, by: tuple[Bytes, bool], weight: Int, sums: Shorts) -> None:
+    """Add the bounds of postings to sums, by a table unless it changes nothing: `by` has both."""
+    table, same = by
+    if same:
+        add_bounds(docs, impacts, weight, sums)
+    else:
+        add_bounds_by(docs, impacts, table, weight, sums)
+
+
+@kernel
+def _raised_by_found(search: Search, block: Block, n: Int, done: Int, threshold: Int) -> Int:
+    """Give what k of the documents found have at least, if it is more and they are many."""
+    space, k = search.space, len(search.best.keys)
+    if n <= 2 * k:
+        return threshold
+    sums = np.empty(n, np.uint16)
+    for j in range(n):
+        sums[j] = space.sums[space.found[j]]
+    return _raised(sums, k, block.errors[done], threshold)
+
+
+@kernel
+def _find(
+    docs: Shorts, impacts: Bytes, table: Bytes, weight: Int, found: Shorts, sums: Shorts
+) -> None:
+    """Add the bounds of a run of postings to the sums of the documents found."""
+    places, there = np.empty(TOGETHER, np.int64), np.empty(TOGETHER, np.uint8)
+    for first in range(0, len(found), TOGETHER):
+        mine = found[first : min(first + TOGETHER, len(found))]
+        find_places(docs, impacts, mine, places, there)
+        for j in range(len(mine)):
+            bound = bound_of(table[there[j]], weight)
+            sums[mine[j]] += np.uint16(bound * np.int64(docs[places[j]] == mine[j]))
+
+
+@kernel
+def _are_few(sums: Shorts, documents: Documents, first_doc: Int, least: Int, most: Int) -> Any:
+    """Tell by a sample whether about `most` documents or fewer have sums of `least` or more."""
     n: Int = 0
-    for g in range(len(space.maxima)):
-        if np.int64(space.maxima[g]) >= least:
-            group = space.sums[g * GROUP : (g + 1) * GROUP]
+    for first in range(0, BLOCK, _SAMPLED * GROUP):
+        here: Int = 0
+        for i in range(GROUP):
+            here += np.int64(np.int64(sums[first + i]) >= least)
+        if here and documents.barred:
+            here = 0
             for i in range(GROUP):
-                n += np.int64(np.int64(group[i]) >= least)
-            if n > most:
-                break
-    return n
+                if np.int64(sums[first + i]) >= least:
+                    here += np.int64(is_open(documents, first_doc + first + i))
+        n += here
+        if n * _SAMPLED > most:
+            return False
+    return True
 
 
 @kernel
 def _take_above(search: Search, block: Block, least: Int) -> Int:
     """List the documents with sums of `least` or more that may be answers; give how many."""
-    space = search.space
-    n: Int = 0
-    for g in range(len(space.maxima)):
-        if np.int64(space.maxima[g]) >= least:
-            for i in range(g * GROUP, (g + 1) * GROUP):
-                if np.int64(space.sums[i]) >= least:
-                    space.found[n] = i
-                    n += np.int64(is_open(search.documents, block.first + i))
-    return n
+    documents, maxima = search.documents, search.space.maxima
+    sums, found = search.space.sums, search.space.found
+    enough = np.uint16(min(least, MOST))
+    # Unsigned, so that it is not looked at as a place from the end.
+    n = np.uint64(0)
+    for g in range(len(maxima)):
+        if maxima[g] < enough:
+            continue
+        first = g * GROUP
+        for i in range(GROUP):
+            found[n] = first + i
+            n += np.uint64(sums[first + i] >= enough)
+    kept: Int = 0
+    for j in range(np.int64(n)):
+        doc = found[j]
+        found[kept] = doc
+        kept += np.int64(is_open(documents, block.first + np.int64(doc)))
+    return kept
 
 
 @kernel
-def _keep_above(space: Workspace, n: Int, least: Int) -> Int:
+def _keep_above(found: Shorts, sums: Shorts, n: Int, least: Int) -> Int:
     """Drop the documents found whose sums are lower; give how many are left."""
     kept: Int = 0
     for j in range(n):
-        doc = space.found[j]
-        space.found[kept] = doc
-        kept += np.int64(np.int64(space.sums[doc]) >= least)
+        doc = found[j]
+        found[kept] = doc
+        kept += np.int64(np.int64(sums[doc]) >= least)
     return kept
 
 

@@ -1,4 +1,4 @@
-"""Exact BM25 scores of documents that may win: by their records, or by the postings of a block."""
+"""Exact BM25 scores of documents that may win: by records, by postings, or by all of a block."""
 
 from __future__ import annotations
 
@@ -6,26 +6,23 @@ from typing import Any
 
 import numpy as np
 
-from likewise.collection.postings import (
-    BLOCK,
-    BLOCK_BITS,
-    LARGE,
-    Postings,
-    block_of,
-    start_of,
-    stored_impact,
-)
+from likewise.collection.postings import LARGE, Postings, stored_impact
 from likewise.collection.records import PART, get, read_terms
-from likewise.compiled import Floats, Int, Ints, kernel
-from likewise.retrieve.best import key_of, push, score_of
-from likewise.retrieve.bm25_state import Block, Search, low_of
+from likewise.compiled import Floats, Int, Ints, Shorts, kernel
+from likewise.retrieve.best import key_of, push
+from likewise.retrieve.bm25_state import Block, Search
 from likewise.retrieve.impacts import large_count
-from likewise.retrieve.sums import MOST, QuantisedQuery, Scale, SegmentWords
+from likewise.retrieve.sums import (
+    MOST,
+    TOGETHER,
+    QuantisedQuery,
+    Scale,
+    SegmentWords,
+    find_places,
+)
 
 # A count that is larger is looked up, as its impact is that of others as well.
 _MOST_TOLD = 32
-# So many documents are scored by postings at once.
-_TOGETHER = 16
 
 
 @kernel
@@ -56,94 +53,6 @@ def count_of(postings: Postings, p: Int, stored: Any, norm: Any) -> Any:
     if postings.counts[p] == LARGE:
         return large_count(postings.large_at, postings.large_counts, p)
     return np.float32(postings.counts[p])
-
-
-@kernel
-def entry_of(postings: Postings, row: Int, block: Int) -> Int:
-    """Find the entry of a block in a row; -1 where it has none."""
-    low, high = np.int64(postings.heads[row, 0]), np.int64(postings.heads[row + 1, 0])
-    # A frequent term has an entry for every block from its first on.
-    entry = min(low + max(block - block_of(postings.entries, low), 0), high - 1)
-    if block_of(postings.entries, entry) == block:
-        return entry
-    while high - low > 1:
-        middle = (low + high) >> 1
-        if block_of(postings.entries, middle) <= block:
-            low = middle
-        else:
-            high = middle
-    return low if block_of(postings.entries, low) == block else -1
-
-
-@kernel
-def find_postings(postings: Postings, rows: Ints, docs: Ints, places: Any, impacts: Any) -> None:
-    """Find the postings of documents in rows (-1: none), and their impacts: by document and row.
-
-    Documents stand about evenly, so that what is looked for is near where that would have it. All
-    these places are read before the first posting is found, so that memory is waited for once.
-    """
-    n, m = places.shape
-    spans = np.zeros((n, m, 2), np.int64)
-    there = np.empty((n, m), np.uint16)
-    for j in range(n):
-        within = docs[j] & (BLOCK - 1)
-        for i in range(m):
-            entry: Int = -1
-            if rows[i] >= 0:
-                entry = entry_of(postings, rows[i], docs[j] >> BLOCK_BITS)
-            if entry >= 0:
-                start = start_of(postings.entries, entry)
-                stop = start_of(postings.entries, entry + 1)
-                spans[j, i, 0], spans[j, i, 1] = start, stop
-                places[j, i] = start + ((stop - start) * within >> BLOCK_BITS)
-                there[j, i] = postings.docs[places[j, i]]
-    for j in range(n):
-        within = docs[j] & (BLOCK - 1)
-        for i in range(m):
-            start, stop = spans[j, i]
-            if start == stop:
-                places[j, i] = -1
-                continue
-            step: Int = 16
-            first: Int = places[j, i]
-            last: Int = min(first + step, stop)
-            if np.int64(there[j, i]) > within:
-                while first > start and np.int64(postings.docs[first]) > within:
-                    last = first
-                    first = max(first - step, start)
-                    step *= 2
-            while last < stop and np.int64(postings.docs[last]) <= within:
-                first = last
-                last = min(last + step, stop)
-                step *= 2
-            size: Int = last - first
-            # Without a branch: which half it is cannot be predicted.
-            while size > 1:
-                half = size >> 1
-                first += half * np.int64(np.int64(postings.docs[first + half - 1]) < within)
-                size -= half
-            places[j, i] = first if np.int64(postings.docs[first]) == within else -1
-            impacts[j, i] = postings.impacts[first]
-
-
-@kernel
-def postings_scores(
-    words: SegmentWords, scale: Scale, query: QuantisedQuery, rows: Ints, docs: Ints, out: Floats
-) -> None:
-    """Score documents by their postings in the rows of the terms. Equals `record_score` of each."""
-    places = np.empty((len(docs), len(rows)), np.int64)
-    impacts = np.empty((len(docs), len(rows)), np.uint8)
-    find_postings(words.postings, rows, docs, places, impacts)
-    for j in range(len(docs)):
-        length = np.int64(words.lengths[docs[j]])
-        norm = norm_of(length, scale)
-        stored = norm_by(length, scale.stored_average, scale.stored_k1, scale.stored_b)
-        total = np.float32(0)
-        for i in range(len(rows)):
-            if places[j, i] >= 0:
-                count = count_of(words.postings, places[j, i], impacts[j, i], stored)
-                total += query.weights[i] * (count / (count + norm))
-        out[j] = total
 
 
 @kernel
@@ -219,39 +128,49 @@ def score_found(search: Search, block: Block, n: Int) -> None:
 
 
 @kernel
-def thin(aside: Any, n: Int, threshold: Int) -> Int:
-    """Drop those set aside, bounds and documents, that cannot win any more; give how many stay."""
-    kept = 0
+def score_by_block(search: Search, block: Block, docs: Shorts) -> None:
+    """Score some documents by their postings, which are looked for in a block.
+
+    Equals `score_found` of them. Of `TOGETHER` and fewer.
+    """
+    words, query, scale, best = search.words, search.query, search.scale, search.best
+    postings, lengths, weights = words.postings, words.lengths, query.weights
+    starts, stops = block.starts, block.stops
+    places, impacts = np.empty(TOGETHER, np.int64), np.empty(TOGETHER, np.uint8)
+    norms, stored, scores = np.empty((3, TOGETHER), np.float32)
+    bits = scores.view(np.int32)
+    base = search.documents.base + block.first
+    n = len(docs)
     for j in range(n):
-        if aside[j, 0] >= threshold:
-            aside[kept, 0], aside[kept, 1] = aside[j, 0], aside[j, 1]
-            kept += 1
-    return kept
+        length = np.int64(lengths[block.first + np.int64(docs[j])])
+        norms[j] = norm_of(length, scale)
+        stored[j] = norm_by(length, scale.stored_average, scale.stored_k1, scale.stored_b)
+        scores[j] = 0
+    for i in range(len(weights)):
+        a, b = starts[i], stops[i]
+        if a == b:
+            continue
+        here, weight = postings.docs[a:b], weights[i]
+        find_places(here, postings.impacts[a:b], docs, places, impacts)
+        for j in range(n):
+            if here[places[j]] == docs[j]:
+                count = count_of(postings, a + places[j], impacts[j], stored[j])
+                scores[j] += weight * (count / (count + norms[j]))
+    for j in range(n):
+        key = key_of(bits[j], base + np.int64(docs[j]))
+        best.sizes[0] = push(best.keys, best.sizes[0], key)
 
 
 @kernel
-def score_aside(search: Search, rows: Ints, aside: Any, by_records: bool) -> None:
-    """Score those set aside, the best bounds first, as long as they may win.
-
-    That is by their records, or else by the postings in the rows of the terms.
-    """
+def score_by_records(search: Search, block: Block, docs: Shorts) -> None:
+    """Score some documents by their records. Equals `score_by_block`."""
     query, best = search.query, search.best
-    numbers = np.argsort(query.numbers.astype(np.float64), kind="mergesort")
+    order = np.argsort(query.numbers.astype(np.float64), kind="mergesort")
     parts = np.empty(len(query.weights), np.float32)
-    scores = np.empty(_TOGETHER, np.float32)
+    scores = np.empty(1, np.float32)
     bits = scores.view(np.int32)
-    order = np.argsort(-aside[:, 0].astype(np.float64), kind="mergesort")
-    docs = aside[order, 1]
-    for first in range(0, len(docs), _TOGETHER):
-        mine = docs[first : first + _TOGETHER]
-        for j in range(len(mine)):
-            if best.sizes[0] == len(best.keys) and aside[order[first + j], 0] < low_of(
-                score_of(best.keys[0]), query
-            ):
-                return
-            if by_records:
-                scores[j] = record_score(search.words, search.scale, query, numbers, mine[j], parts)
-            elif j == 0:
-                postings_scores(search.words, search.scale, query, rows, mine, scores)
-            key = key_of(bits[j], search.documents.base + mine[j])
-            best.sizes[0] = push(best.keys, best.sizes[0], key)
+    for within in docs:
+        doc = block.first + np.int64(within)
+        scores[0] = record_score(search.words, search.scale, query, order, doc, parts)
+        key = key_of(bits[0], search.documents.base + doc)
+        best.sizes[0] = push(best.keys, best.sizes[0], key)

@@ -13,13 +13,9 @@ from likewise.retrieve.sums import GROUP, QuantisedQuery, Scale, SegmentWords
 
 
 class Best(NamedTuple):
-    """The best so far: keys of those that were scored, and what others have at least.
-
-    Both are heaps as in `best`, `sizes` says how full they are.
-    """
+    """The best so far: a heap of keys as in `best`, and one number, how full it is."""
 
     keys: Ints
-    lows: Ints
     sizes: Ints
 
 
@@ -86,13 +82,10 @@ def make_workspace() -> Workspace:
 
 @kernel
 def threshold_of(best: Best, query: QuantisedQuery) -> Int:
-    """Give the sum of bounds that an answer must have: by what was scored, and by what was not."""
-    least: Int = 1
-    if best.sizes[0] == len(best.keys):
-        least = max(least, low_of(score_of(best.keys[0]), query))
-    if best.sizes[1] == len(best.lows):
-        least = max(least, best.lows[0])
-    return least
+    """Give the sum of bounds that an answer must have, by what was scored."""
+    if best.sizes[0] < len(best.keys):
+        return np.int64(1)
+    return max(low_of(score_of(best.keys[0]), query), np.int64(1))
 
 
 @kernel

@@ -11,11 +11,13 @@ from typing import NamedTuple
 
 import numpy as np
 
-from likewise.collection.postings import Postings
+from likewise.collection.postings import BLOCK_BITS, Postings
 from likewise.compiled import Bools, Bytes, Floats, Int, Ints, Offsets, Shorts, kernel
 
 # Sums are looked through in groups of so many documents, most of which their maxima rule out.
 GROUP = 128
+# So many documents are looked for together.
+TOGETHER = 16
 # What sums are kept below, and how many terms a query may have for that.
 MOST = 65535
 MOST_TERMS = 4096
@@ -116,10 +118,10 @@ def add_bounds_by(docs: Shorts, impacts: Bytes, table: Bytes, weight: Int, sums:
 def group_maxima(sums: Shorts, maxima: Shorts) -> None:
     """Find the largest sum of each group. Equals `sums.reshape(-1, GROUP).max(axis=1)`."""
     for g in range(len(maxima)):
-        group = sums[g * GROUP : (g + 1) * GROUP]
+        first = g * GROUP
         top = np.uint16(0)
         for i in range(GROUP):
-            top = max(top, group[i])
+            top = max(top, sums[first + i])
         maxima[g] = top
 
 
@@ -143,3 +145,50 @@ def bar(sums: Shorts, open_here: Bools) -> None:
     """Take away the sums of documents that are not open. Equals `sums[~open_here] = 0`."""
     for i in range(len(sums)):
         sums[i] *= np.uint16(open_here[i])
+
+
+@kernel
+def find_places(
+    docs: Shorts, impacts: Bytes, found: Shorts, places: Ints, impacts_there: Bytes
+) -> None:
+    """Find the places of documents in a run of postings, which is not empty, and the impacts there.
+
+    Equals `np.maximum(np.searchsorted(docs, found, "right") - 1, 0)`. Documents stand
+    about evenly: what is looked for is in a stretch near where that would have it, or near that.
+    What is there is read for all of them before the first is looked for, so that memory is waited
+    for once. In their stretches four are looked for at a time, without a branch: which half one is
+    in cannot be predicted, but others need not wait for it.
+    """
+    n, size = len(found), len(docs)
+    level: Int = 0
+    while 2 << level <= size and (level < 4 or 1 << (2 * level) < 16 * size):
+        level += 1
+    stretch = 1 << level
+    there = np.empty(TOGETHER, np.int64)
+    for j in range(n):
+        middle = size * np.int64(found[j]) >> BLOCK_BITS
+        places[j] = max(min(middle - (stretch >> 1), size - stretch), 0)
+        there[j] = docs[places[j]]
+        impacts_there[j] = impacts[middle]
+    for j in range(n):
+        doc, at = np.int64(found[j]), places[j]
+        if there[j] > doc:
+            while at > 0 and np.int64(docs[at]) > doc:
+                at = max(at - stretch, 0)
+        while at + stretch < size and np.int64(docs[at + stretch]) <= doc:
+            at = min(at + stretch, size - stretch)
+        places[j] = at
+    for a in range(0, n, 4):
+        b, c, d = min(a + 1, n - 1), min(a + 2, n - 1), min(a + 3, n - 1)
+        doc_a, doc_b = np.int64(found[a]), np.int64(found[b])
+        doc_c, doc_d = np.int64(found[c]), np.int64(found[d])
+        at_a, at_b, at_c, at_d = places[a], places[b], places[c], places[d]
+        for bit in range(level - 1, -1, -1):
+            half = 1 << bit
+            at_a += np.int64(np.int64(docs[at_a + half]) <= doc_a) << bit
+            at_b += np.int64(np.int64(docs[at_b + half]) <= doc_b) << bit
+            at_c += np.int64(np.int64(docs[at_c + half]) <= doc_c) << bit
+            at_d += np.int64(np.int64(docs[at_d + half]) <= doc_d) << bit
+        places[a], places[b], places[c], places[d] = at_a, at_b, at_c, at_d
+    for j in range(n):
+        impacts_there[j] = impacts[places[j]]
