@@ -85,20 +85,17 @@ def _scatter_over_all_routes(sampler):
     cells, state = sampler._cells, sampler._state
     rng = np.random.default_rng(0)
     n_topics = sampler.config.topics
-    for counts in state[1:]:
+    for counts in (state.doc_topics, state.word_topics, state.topic_totals, state.own):
         counts[:] = 0
     routes = rng.integers(0, 3, len(state.topics))
     z = np.where(routes == 0, rng.integers(0, n_topics, len(routes)), n_topics + routes - 1)
     state.topics[:] = z
     pairs = np.repeat(np.arange(len(cells.docs)), np.diff(cells.first))
     docs, rows = cells.docs[pairs], cells.rows[pairs]
-    on = routes == 0
-    np.add.at(state.doc_topics, (docs[on], z[on]), 1)
-    np.add.at(state.word_topics, (rows[on], z[on]), 1)
-    np.add.at(state.topic_totals, z[on], 1)
+    np.add.at(state.doc_topics, (docs, z), 1)
+    np.add.at(state.word_topics, (rows, z), 1)
+    np.add.at(state.topic_totals, z, 1)
     np.add.at(state.own, pairs[routes == 1], 1)
-    np.add.at(state.background, rows[routes == 2], 1)
-    np.add.at(state.shares, (docs, routes), 1)
     sampler._warm = 0
 
 
