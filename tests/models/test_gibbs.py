@@ -12,9 +12,9 @@ from likewise.models.gibbs import PARTS, make_cells, start, sweep
 from likewise.models.gibbs_kernels import (
     SEGMENT,
     add_weights,
+    make_sums,
     next_random,
     pick,
-    room_for_sums,
     seed_of,
     uniform,
 )
@@ -109,7 +109,7 @@ def picked(scaled, words, beta, share, sums):
 
 
 def pick_at(share, scaled, words, beta=np.float32(0)):
-    sums = np.zeros(room_for_sums(len(scaled)), np.float32)
+    sums = make_sums(1, np.uintp(len(scaled)))
     words = np.concatenate([np.full(len(words), np.nan, np.float32), words])
     return picked(scaled, words, beta, np.float32(share), sums)
 

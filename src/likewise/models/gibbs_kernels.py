@@ -126,9 +126,37 @@ def seed_of(seed: Int, sweep: Int, cell: Int) -> Any:
 
 
 @kernel
-def room_for_sums(width: Int) -> Int:
-    """Count the numbers that the sums of a row of weights take."""
-    return width + (width + SEGMENT - 1) // SEGMENT * LANES + LANES
+def room_for_sums(width: Any) -> Any:
+    """Give where the sums of segments begin behind those of a row of weights, and where they end.
+
+    Those of weights are whole segments.
+    """
+    n_segments = (width + np.uintp(SEGMENT - 1)) // np.uintp(SEGMENT)
+    first = n_segments * np.uintp(SEGMENT) + np.uintp(LANES)
+    return first, first + n_segments * np.uintp(LANES)
+
+
+@kernel
+def make_sums(n: Int, width: Any) -> Floats:
+    """Make room for n rows of sums; what is behind the last weight is never reached."""
+    first, end = room_for_sums(width)
+    sums = np.full((n, end), np.inf, np.float32)
+    sums[:, first - np.uintp(LANES) : first] = 0
+    return sums.ravel()
+
+
+@inlined_kernel
+def add_segment(rows: tuple[Floats, Floats, Floats], at: Any, beta: Any, start: Any, n: Any) -> Any:
+    """Store the cumulative sums of n times eight weights from `start` on, and give the last."""
+    scaled, words, sums = rows
+    at_scaled, at_word, room = at
+    betas, segment = spread(beta), spread(np.float32(0))
+    for i in range(n):
+        k = start + np.uintp(i) * np.uintp(LANES)
+        weights = multiply(load(scaled, at_scaled + k), add(betas, load(words, at_word + k)))
+        segment = add(segment, weights)
+        store(sums, room + k, segment)
+    return segment
 
 
 @inlined_kernel
@@ -141,20 +169,17 @@ def add_weights(rows: tuple[Floats, Floats, Floats], at: Any, beta: Any, width: 
     `w = (scaled * (beta + words)).reshape(-1, SEGMENT // LANES, LANES)`, `w.cumsum(axis=1)` and
     `w.sum(axis=1).cumsum(axis=0)`.
     """
-    scaled, words, sums = rows
-    at_scaled, at_word, room = at
-    betas, total = spread(beta), spread(np.float32(0))
-    after = room + width + np.uintp(LANES)
-    for start in range(np.uintp(0), width, np.uintp(SEGMENT)):
-        segment = spread(np.float32(0))
-        end = min(start + np.uintp(SEGMENT), width)
-        for k in range(start, end, np.uintp(LANES)):
-            weights = multiply(load(scaled, at_scaled + k), add(betas, load(words, at_word + k)))
-            segment = add(segment, weights)
-            store(sums, room + k, segment)
-        total = add(total, segment)
+    sums, total = rows[2], spread(np.float32(0))
+    after = at[2] + room_for_sums(width)[0]
+    whole = width & ~np.uintp(SEGMENT - 1)
+    for start in range(np.uintp(0), whole, np.uintp(SEGMENT)):
+        total = add(total, add_segment(rows, at, beta, start, SEGMENT // LANES))
         store(sums, after, total)
         after += np.uintp(LANES)
+    if whole < width:
+        left = (width - whole) // np.uintp(LANES)
+        total = add(total, add_segment(rows, at, beta, whole, left))
+        store(sums, after, total)
     return total
 
 
@@ -165,25 +190,24 @@ def pick(sums: Floats, room: Any, lanes: Any, target: Any, width: Any) -> Any:
     That is by lanes, then segments, then topics. There is no branch that depends on numbers: it
     could not be predicted. A topic of weight 0 is never picked.
     """
+    first, end = room_for_sums(width)
+    first, last = room + first, room + end - np.uintp(LANES)
     lane = count_to(lanes, target)
-    rest = target - take(shift(lanes), lane)
-    first = room + width + np.uintp(LANES)
-    n_segments = (width + np.uintp(SEGMENT - 1)) // np.uintp(SEGMENT)
-    last = first + (n_segments - np.uintp(1)) * np.uintp(LANES)
     # What rounding leaves beyond the last sum belongs to it.
-    rest = min(rest, sums[last + lane] * _LESS)
-    start = np.uintp(0)
-    if n_segments > np.uintp(1):
+    rest = min(target - take(shift(lanes), lane), sums[last + lane] * _LESS)
+    segment = np.uintp(0)
+    if first < last:
         counts = spread(np.float32(0))
         for k in range(first, last, np.uintp(LANES)):
             counts = tally(counts, load(sums, k), rest)
         segment = taken(counts, lane)
-        start = segment * np.uintp(SEGMENT)
-        rest -= sums[room + width + segment * np.uintp(LANES) + lane]
-        end = min(start + np.uintp(SEGMENT), width) - np.uintp(LANES)
-        rest = min(rest, sums[room + end + lane] * _LESS)
+        rest -= sums[first - np.uintp(LANES) + segment * np.uintp(LANES) + lane]
+    start = segment * np.uintp(SEGMENT)
+    last_of_segment = min(start + np.uintp(SEGMENT), width) - np.uintp(LANES)
+    rest = min(rest, sums[room + last_of_segment + lane] * _LESS)
     counts = spread(np.float32(0))
-    for k in range(start, min(start + np.uintp(SEGMENT), width), np.uintp(LANES)):
+    for i in range(SEGMENT // LANES):
+        k = start + np.uintp(i * LANES)
         counts = tally(counts, load(sums, room + k), rest)
     return start + taken(counts, lane) * np.uintp(LANES) + lane
 
@@ -249,7 +273,7 @@ def draw_token(
     if old >= n_topics and not switch:
         return
     move(counts, weights, chains, (chain, width, at_doc, at_word, old), -_ONE)
-    room = chain * np.uintp(room_for_sums(width))
+    room = chain * room_for_sums(width)[1]
     rows = (chains.scaled, counts.by_word, chains.sums)
     by_lane = add_weights(rows, (chain * width, at_word, room), weights.beta, width)
     lanes = cumulate(by_lane)
@@ -306,7 +330,7 @@ def draw_cells(
         np.zeros(2 * width, np.float64),
         np.zeros(2 * width, np.float32),
         np.zeros(2 * width, np.float32),
-        np.zeros(2 * room_for_sums(width), np.float32),
+        make_sums(2, np.uintp(width)),
     )
     for c in range(n_chains):
         pair, end = cells.bounds[which[c]], cells.bounds[which[c] + 1]
