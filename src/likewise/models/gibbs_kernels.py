@@ -207,8 +207,8 @@ def pick(sums: Floats, room: Any, lanes: Any, target: Any, width: Any) -> Any:
     rest = min(rest, sums[room + last_of_segment + lane] * _LESS)
     counts = spread(np.float32(0))
     for i in range(SEGMENT // LANES):
-        k = start + np.uintp(i * LANES)
-        counts = tally(counts, load(sums, room + k), rest)
+        eight = load(sums, room + start + np.uintp(i * LANES))
+        counts = tally(counts, eight, rest)
     return start + taken(counts, lane) * np.uintp(LANES) + lane
 
 
