@@ -9,7 +9,7 @@ is the same on any number of threads.
 from __future__ import annotations
 
 from concurrent.futures import Executor
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -143,7 +143,7 @@ def _scatter(cells: Cells, state: State, seed: Int, background: float) -> None:
                 _place(cells, state, pair, token, n_topics + BACKGROUND)
                 continue
             random = next_random(random)
-            topic: Any = min(np.int64(uniform(random) * n_topics), n_topics - 1)
+            topic = min(int(uniform(random) * n_topics), n_topics - 1)
             _place(cells, state, pair, token, topic)
 
 
