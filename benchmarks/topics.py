@@ -1,6 +1,7 @@
 """How fast are topics fitted and inferred, and how good are they?
 
     python benchmarks/topics.py [--only fit,threads,infer,growth,counts,coherence,large] [--quick]
+        [--topics 20,50,100,250,500,1000] [--corpora 20newsgroups,arxiv]
 
 Peers are tomotopy, gensim and scikit-learn. All are fitted on the same bags of words in one run, on
 one core (but for the rows on threads); times are CPU time. Perplexity is that of held-out
@@ -269,7 +270,7 @@ def growth_rows(vocabulary, bags, *, quick):
         print(f"  {part.n_docs:7,} documents: ddm {seconds / 2:.2f}", flush=True)
 
 
-def count_rows(name, vocabulary, bags, *, quick):
+def count_rows(name, vocabulary, bags, *, numbers, quick):
     """Processor time of a sweep from few topics to many, in turns with tomotopy."""
     n_test = min(bags.n_docs // 10, 1000)
     order = np.random.default_rng(0).permutation(bags.n_docs)
@@ -282,7 +283,7 @@ def count_rows(name, vocabulary, bags, *, quick):
         f"best of {turns} turns of 2 sweeps after {sweeps}; perplexity after {sweeps + 2 * turns}"
     )
     print(f"{'topics':>8}{'':4}{'ns a token: lda, ddm, tomotopy':34}{'ratios':>12}  perplexity")
-    for n_topics in (20, 50) if quick else (20, 50, 100, 250, 500, 1000):
+    for n_topics in numbers:
         settings = {"topics": n_topics, "alpha": ALPHA, "beta": BETA, "learn": 0, "samples": 1}
         ours = [Sampler(vocabulary, train, kind(**settings), threads=1) for kind in (LDA, DDM)]
         peer = tomotopy_model(train, n_topics)
@@ -350,6 +351,10 @@ def main() -> None:
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     parser.add_argument("--only", default="fit,infer,threads,growth,counts,coherence,large")
+    parser.add_argument(
+        "--topics", default="20,50,100,250,500,1000", help="how many topics `counts` goes through"
+    )
+    parser.add_argument("--corpora", default="20newsgroups,arxiv", help="those of `counts`")
     parser.add_argument("--quick", action="store_true", help="small sizes, to see that it runs")
     options = parser.parse_args()
     warnings.simplefilter("ignore")
@@ -372,9 +377,11 @@ def main() -> None:
             if "growth" in wanted:
                 growth_rows(vocabulary, bags, quick=options.quick)
         if "counts" in wanted:
-            for name, n_docs in (("20newsgroups", 0), ("arxiv", 20_000)):
-                few = Sample(docs=1000 if options.quick else n_docs)
-                count_rows(name, *gather(corpus(name, folder).snapshot, few), quick=options.quick)
+            numbers = [int(n) for n in options.topics.split(",")]
+            for name in options.corpora.split(","):
+                few = Sample(docs=1000 if options.quick else 20_000 if name == "arxiv" else 0)
+                gathered = gather(corpus(name, folder).snapshot, few)
+                count_rows(name, *gathered, numbers=numbers, quick=options.quick)
         if "coherence" in wanted:
             for name in ("20newsgroups", "wikipedia-schools")[: 1 if options.quick else 2]:
                 coherence_rows(folder, name, n_topics, 20 if options.quick else 100)

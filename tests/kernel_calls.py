@@ -279,57 +279,6 @@ def a_model(random, width, switch, priors, most=30):
     )
 
 
-def topic_weights(random):
-    for width in (16, 48, 304):
-        scaled, words = random.random(width), random.integers(0, 9, 5 * width)
-        beta, out = np.float32(0.01), np.zeros(width, np.float32)
-        yield scaled.astype(np.float32), words.astype(np.float32), 2 * width, beta, out
-
-
-def lanes(random):
-    for start in (0, 16, 48):
-        yield random.random(64).astype(np.float32), start
-
-
-def rows_ahead(random):
-    for width in (16, 48, 304):
-        words = random.random((30, width)).astype(np.float32)
-        yield words.ravel(), random.integers(0, 30, 40).astype(np.int32), 5, 21, width
-
-
-def picked(random):
-    for width in (16, 48, 304):
-        weights = random.random(width).astype(np.float32)
-        # Where one ends and the next begins: rounding decides.
-        for target in np.cumsum(weights)[::3]:
-            yield weights, target
-
-
-def random_state(random):
-    yield (np.uint64(random.integers(1, 2**63)),)
-
-
-def cells_of_tokens(random):
-    gibbs = import_module("likewise.models.gibbs")
-    bags = import_module("likewise.models.bags")
-    for n_topics in (10, 16, 45):
-        for switch in (False, True):
-            bounds, rows, _ = sparse(random, 40, 300)
-            counts = random.geometric(0.6, len(rows)).astype(np.int32)
-            some = bags.Bags(bounds, rows, counts)
-            cells = gibbs.make_cells(some, 300)
-            state = gibbs.start(cells, some, 300, n_topics=n_topics, seed=1, background=0.1)
-            alpha = np.zeros(state.doc_topics.shape[1], np.float32)
-            alpha[:n_topics] = 0.1
-            priors = (alpha, np.array([2.0, 0.7, 1.1], np.float32))
-            priors += (np.float32(0.01), np.float32(0.02), np.float32(0.03))
-            total = float(state.background.sum())
-            # Sums that nearly vanish: their rounding decides which topic is drawn.
-            state.word_topics[:] = floats(random, *state.word_topics.shape) * 1e6
-            for cell in range(3):
-                yield cells, cell, state, priors, n_topics, np.uint64(7 + cell), switch, total
-
-
 # Graphs
 
 
@@ -454,13 +403,6 @@ CALLS = {
     "models.topics._dot": a_product,
     "models.topics._add_product": an_added_product,
     "models.topics._own_share": own_share,
-    "models.gibbs.sweep_cell": cells_of_tokens,
-    "models.gibbs.weigh_topics": topic_weights,
-    "models.gibbs.pick": picked,
-    "models.gibbs.read_ahead": rows_ahead,
-    "models.gibbs._lane_sum": lanes,
-    "models.gibbs.next_random": random_state,
-    "models.gibbs.uniform": random_state,
     "models.ridge.add_words": partial(words_by, 40, 90, ("rows", "columns")),
     "models.ridge.predict": partial(words_by, 40, 90, ("columns", "rows")),
     "terms.laplacian.multiply": some_rows,

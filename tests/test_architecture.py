@@ -35,7 +35,7 @@ ROOMS = [
     "app",
 ]
 GROUND = ["arguments", "errors", "records", "forking", "notation", "registry"]
-GROUND += ["compiled", "ahead", "jit", "linking", "signatures", "kernel_folders"]
+GROUND += ["compiled", "lanes", "ahead", "jit", "linking", "signatures", "kernel_folders"]
 
 
 def imported_modules(path, package=""):
@@ -112,7 +112,7 @@ def test_few_modules_compile_and_limit_threads():
         packages |= {
             name for name in ("numba", "llvmlite") if f'"{name}' in path.read_text("utf-8")
         }
-        allowed = path.stem in ("compiled", "jit", "linking", "signatures")
+        allowed = path.stem in ("compiled", "jit", "lanes", "linking", "signatures")
         assert allowed or not packages & {"numba", "llvmlite", "threadpoolctl"}, path
 
 

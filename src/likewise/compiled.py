@@ -9,7 +9,7 @@ from contextlib import contextmanager
 from functools import cached_property, lru_cache, partial, update_wrapper
 from hashlib import blake2b
 from importlib import import_module
-from types import CodeType, ModuleType
+from types import CodeType, FunctionType, ModuleType
 from typing import Any, TypeAlias, TypeVar, cast
 
 import numpy as np
@@ -31,12 +31,6 @@ Doubles: TypeAlias = NDArray[np.float64]
 
 Function = TypeVar("Function", bound=Callable[..., Any])
 
-# A loop that adds up and writes at once is compiled twice: the copy that adds one by one is run
-# where what is written stands within a few vectors' reach of what is read. Arrays of so many
-# numbers are never as near. Of shorter ones the place in memory would change the sum: they are
-# added up in a loop that writes nothing.
-APART = 64
-
 _REORDER = ("contract", "nsz", "reassoc")
 
 
@@ -57,14 +51,22 @@ def fast_kernel(function: Function) -> Function:
     return cast(Function, Kernel(function, fast=True))
 
 
+def inlined_kernel(function: Function) -> Function:
+    """Compile a kernel that each call in another has a copy of."""
+    return cast(Function, Kernel(function, inlined=True))
+
+
 class Kernel:
     """A function that was compiled ahead, or is when it is first called: numba is imported then."""
 
-    def __init__(self, function: Callable[..., Any], *, fast: bool = False) -> None:
+    def __init__(
+        self, function: Callable[..., Any], *, fast: bool = False, inlined: bool = False
+    ) -> None:
         update_wrapper(self, function)
         self.py_func = function
         self.name = f"{function.__module__}.{function.__qualname__}"
         self.fast = fast
+        self.inlined = inlined
         self._lock = Lock()
 
     def __call__(self, *arguments: Any) -> Any:
@@ -125,7 +127,9 @@ class Kernel:
             "nogil": True,
             "error_model": "numpy",
             "fastmath": set(_REORDER) if self.fast else False,
-            "forceinline": any(each.fast for each in self.reached()),
+            "forceinline": self.inlined or any(each.fast for each in self.reached()),
+            # Without it nothing counts who refers to an array.
+            "_nrt": not self.inlined,
         }
 
     def reached(self) -> list[Kernel]:
@@ -151,6 +155,45 @@ class Kernel:
         import numba
 
         return numba.typeof(self.inner_dispatcher)  # type: ignore[no-untyped-call]
+
+
+class Instruction:
+    """What only compiled code can do: told as numba's intrinsics are, by code that builds code."""
+
+    def __init__(self, function: Callable[..., Any]) -> None:
+        update_wrapper(self, function)
+        self.function = function
+        self._lock = Lock()
+
+    def __call__(self, *_: Any) -> Any:
+        """Refuse: there is no such thing in Python."""
+        raise TypeError(f"only a kernel can call {self.function.__qualname__}")
+
+    @cached_property
+    def content(self) -> Any:
+        """What it is made by: all functions of its module, one may use any other."""
+        module = vars(import_module(self.function.__module__)).values()
+        found = [told(value.__code__) for value in module if isinstance(value, FunctionType)]
+        own = [told(value.function.__code__) for value in module if isinstance(value, Instruction)]
+        return self.function.__qualname__, blake2b(repr(found + own).encode()).hexdigest()
+
+    @cached_property
+    def _numba_type_(self) -> Any:
+        # By this compiled code calls instructions that it finds among its globals.
+        types: Any = import_module("numba").types
+        templates: Any = import_module("numba.core.typing.templates")
+        with self._lock:
+            made = vars(self).get("_numba_type_")
+            if made is None:
+                name = self.function.__name__
+                template = templates.make_intrinsic_template(self, self.function, name)
+                made = vars(self)["_numba_type_"] = types.Function(template)
+        return made
+
+
+def instruction(function: Callable[..., Any]) -> Instruction:
+    """Make an instruction of a function that gives its types and what builds its code."""
+    return Instruction(function)
 
 
 def kernels_are_ready() -> bool:
@@ -208,6 +251,8 @@ def told(value: Any) -> Any:
             return type(value).__name__, value
         case Kernel():
             return value.py_func.__module__, value.py_func.__qualname__
+        case Instruction():
+            return value.content
         case ModuleType() if not value.__name__.startswith("likewise"):
             return value.__name__
         case type():

@@ -6,19 +6,17 @@ from generative import draw
 from hypothesis import given
 from hypothesis import strategies as st
 
-from likewise.models.gibbs import (
-    AHEAD_TOPICS,
-    LANES,
-    PARTS,
-    make_cells,
+from likewise.compiled import kernel
+from likewise.lanes import LANES, cumulate, take
+from likewise.models.gibbs import PARTS, make_cells, start, sweep
+from likewise.models.gibbs_kernels import (
+    SEGMENT,
+    add_weights,
+    make_sums,
     next_random,
     pick,
-    read_ahead,
     seed_of,
-    start,
-    sweep,
     uniform,
-    weigh_topics,
 )
 from likewise.models.priors import Priors
 
@@ -32,22 +30,31 @@ def chain(drawn, *, switch, threads, n_topics=7, sweeps=4, seed=3):
     priors = Priors(np.full(n_topics, 0.3), np.full(3, 0.3), 0.01, 1e-4, 0.01)
     with ThreadPoolExecutor(threads) as pool:
         for number in range(sweeps):
-            sweep(cells, state, priors, seed=seed, number=number, switch=switch, pool=pool)
+            sweep(
+                cells,
+                state,
+                priors,
+                seed=seed,
+                number=number,
+                switch=switch,
+                pool=pool,
+                threads=threads,
+            )
     return cells, state, priors
 
 
 @pytest.mark.parametrize("switch", [False, True])
-def test_counts_follow_from_where_the_tokens_are(drawn, switch):
-    cells, state, _ = chain(drawn, switch=switch, threads=2)
+@pytest.mark.parametrize("threads", [2, PARTS])
+def test_counts_follow_from_where_the_tokens_are(drawn, switch, threads):
+    cells, state, _ = chain(drawn, switch=switch, threads=threads)
     n_topics = 7
     pairs = np.repeat(np.arange(len(cells.docs)), np.diff(cells.first))
     docs, rows, z = cells.docs[pairs], cells.rows[pairs], state.topics
-    on_topic = z < n_topics
     by_doc = np.zeros_like(state.doc_topics)
-    np.add.at(by_doc, (docs[on_topic], z[on_topic]), 1)
+    np.add.at(by_doc, (docs, z), 1)
     assert np.array_equal(by_doc, state.doc_topics)
     by_word = np.zeros_like(state.word_topics)
-    np.add.at(by_word, (rows[on_topic], z[on_topic]), 1)
+    np.add.at(by_word, (rows, z), 1)
     assert np.array_equal(by_word, state.word_topics)
     assert np.array_equal(by_word.sum(axis=0), state.topic_totals)
     own, behind = z == n_topics, z == n_topics + 1
@@ -55,10 +62,11 @@ def test_counts_follow_from_where_the_tokens_are(drawn, switch):
     assert np.array_equal(
         np.bincount(rows[behind], minlength=len(state.background)), state.background
     )
-    routes = np.where(on_topic, 0, np.where(own, 1, 2))
+    routes = np.where(z < n_topics, 0, np.where(own, 1, 2))
     shares = np.zeros_like(state.shares)
     np.add.at(shares, (docs, routes), 1)
     assert np.array_equal(shares, state.shares)
+    assert np.array_equal(shares.sum(axis=1), cells.lengths)
     assert behind.any() == switch
     assert own.any() == switch
 
@@ -87,37 +95,71 @@ def test_cells_hold_every_pair_once_and_cells_of_a_round_are_apart(drawn):
             assert sum(map(len, sets)) == len(set.union(*sets))
 
 
+WIDTHS = (8, 24, SEGMENT, SEGMENT + 8, 4 * SEGMENT, 5 * SEGMENT + 24)
+
+
+@kernel
+def picked(scaled, words, beta, share, sums):
+    """Pick a topic at a share of the sum of all weights; give it and the sum."""
+    width, zero = np.uintp(len(scaled)), np.uintp(0)
+    lanes = cumulate(add_weights((scaled, words, sums), (zero, width, zero), beta, width))
+    total = take(lanes, np.uintp(7))
+    target = min(share * total, total * np.float32(1 - 2**-23))
+    return np.int64(pick(sums, zero, lanes, target, width)), total
+
+
+def pick_at(share, scaled, words, beta=np.float32(0)):
+    sums = make_sums(1, np.uintp(len(scaled)))
+    words = np.concatenate([np.full(len(words), np.nan, np.float32), words])
+    return picked(scaled, words, beta, np.float32(share), sums)
+
+
+def in_order(width):
+    """The topics in the order of the cumulative sums: by lane, segment, topic."""
+    return np.arange(width).reshape(-1, LANES).T.ravel()
+
+
+@pytest.mark.parametrize("width", WIDTHS)
+def test_the_topic_picked_is_where_the_cumulative_sum_reaches_the_target(width):
+    rng = np.random.default_rng(width)
+    scaled, words = 0.1 + rng.random((2, width), np.float32)
+    weights = (scaled * (np.float32(0.2) + words)).astype(np.float64)
+    order = in_order(width)
+    ends = np.cumsum(weights[order])
+    for topic, middle in zip(order, (ends - weights[order] / 2) / ends[-1], strict=True):
+        found, total = pick_at(middle, scaled, words, np.float32(0.2))
+        assert found == topic
+        assert total == pytest.approx(ends[-1], rel=1e-5)
+
+
 def test_a_topic_is_drawn_in_proportion_to_its_weight():
     rng = np.random.default_rng(0)
-    scaled, words = rng.random(32, np.float32), rng.random(96, np.float32)
-    beta, out = np.float32(0.2), np.empty(32, np.float32)
-    total = weigh_topics(scaled, words, 48, beta, out)
-    expected = scaled * (beta + words[48:80])
-    assert out == pytest.approx(expected, rel=1e-5)
-    assert total == pytest.approx(expected.sum(), rel=1e-5)
-    drawn = np.zeros(32)
+    scaled, words = rng.random((2, 72), np.float32)
+    expected = scaled * words
+    drawn = np.zeros(72)
     random = np.uint64(seed_of(0, 0, 0))
     for _ in range(20_000):
         random = np.uint64(next_random(random))
-        drawn[pick(out, np.float32(uniform(random) * total))] += 1
-    assert drawn / drawn.sum() == pytest.approx(expected / expected.sum(), abs=0.01)
+        drawn[pick_at(uniform(random), scaled, words)[0]] += 1
+    assert drawn / drawn.sum() == pytest.approx(expected / expected.sum(), abs=0.005)
 
 
-@pytest.mark.parametrize("width", [16, 48, AHEAD_TOPICS + LANES])
-def test_rows_that_come_next_are_read(width):
-    rng = np.random.default_rng(0)
-    words = rng.random((9, width), np.float32)
-    rows = rng.integers(0, 9, 20).astype(np.int32)
-    expected = words[rows[3:19], :AHEAD_TOPICS:LANES].sum()
-    assert read_ahead(words.ravel(), rows, 3, 19, width) == pytest.approx(expected, rel=1e-5)
-    assert read_ahead(words.ravel(), rows, 4, 4, width) == 0
-
-
-@given(st.lists(st.floats(0, 10, width=32), min_size=16, max_size=16), st.floats(0, 1, width=32))
-def test_pick_gives_an_index_with_weight(weights, share):
-    weights = np.array(weights, np.float32)
-    if weights.sum() > 0:
-        assert weights[pick(weights, np.float32(share * weights.sum()))] > 0
+@given(
+    st.sampled_from(WIDTHS),
+    st.integers(0, 2**32),
+    st.floats(0, 1),
+    st.floats(0, 10),
+    st.floats(0, 1, width=32),
+)
+def test_pick_gives_a_topic_with_weight(width, seed, share_of_zeros, spread, share):
+    rng = np.random.default_rng(seed)
+    weights = rng.lognormal(0, spread, width).astype(np.float32)
+    weights[rng.random(width) < share_of_zeros] = 0
+    weights[rng.integers(width)] = 1
+    ends = np.cumsum(weights[in_order(width)], dtype=np.float64)
+    # Where one topic ends and the next begins, rounding decides.
+    for at in (0, share, 1, *rng.choice(ends / ends[-1], 3)):
+        assert weights[pick_at(at, np.ones_like(weights), weights)[0]] > 0
 
 
 def test_random_numbers_are_uniform():

@@ -156,6 +156,7 @@ class Sampler:
                     number=self.sweeps,
                     switch=switch,
                     pool=pool,
+                    threads=self._threads,
                 )
                 self.sweeps += 1
                 if config.learn and self.sweeps > _BURN_SWEEPS and self.sweeps % config.learn == 0:

@@ -15,7 +15,7 @@ import numpy as np
 from likewise.collection.positions import Occurrences
 from likewise.collection.snapshot import Snapshot
 from likewise.compiled import Floats, Ids, Int, Ints, kernel
-from likewise.models.gibbs import next_random, seed_of, uniform
+from likewise.models.gibbs_kernels import next_random, seed_of, uniform
 from likewise.models.weighting import Scale, weight_of
 
 RUN = 20

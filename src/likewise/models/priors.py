@@ -46,7 +46,10 @@ def learn_priors(state: State, priors: Priors, *, switch: bool) -> Priors:
     shares = state.shares.astype(np.float64)
     alpha = _step_vector(state.doc_topics[:, :n_topics], shares[:, 0], priors.alpha)
     by_topic = _step_scalar(
-        state.word_topics.ravel(), state.topic_totals[:n_topics], priors.beta_topic, n_rows
+        state.word_topics[:, :n_topics].ravel(),
+        state.topic_totals[:n_topics],
+        priors.beta_topic,
+        n_rows,
     )
     if not switch:
         return priors._replace(alpha=alpha, beta_topic=by_topic)
