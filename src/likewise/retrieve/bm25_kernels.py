@@ -23,6 +23,7 @@ from likewise.retrieve.best import push
 from likewise.retrieve.bm25_scores import score_aside, score_found, thin
 from likewise.retrieve.bm25_state import Best, Block, Search, Workspace, is_open, threshold_of
 from likewise.retrieve.kernels import lower_bound
+from likewise.retrieve.order import order_of
 from likewise.retrieve.sums import (
     GROUP,
     add_bounds,
@@ -76,7 +77,7 @@ def search_bm25(search: Search, rows: Ints) -> None:
         if len(postings.large_at) and _has_large(postings, at[i], end[i]):
             off = max(off, scale.large_error)
         error[i] = np.int64(weight * off / 256.0) + 3
-    order = np.argsort(rate, kind="mergesort")
+    order = order_of(rate)
     aside = np.empty((256, 2), np.int64)
     n_aside: Int = 0
     here, tops = np.empty(n, np.int64), np.empty(n, np.int64)

@@ -20,6 +20,7 @@ from likewise.compiled import Floats, Int, Ints, kernel
 from likewise.retrieve.best import key_of, push, score_of
 from likewise.retrieve.bm25_state import Block, Search, low_of
 from likewise.retrieve.impacts import large_count
+from likewise.retrieve.order import order_of
 from likewise.retrieve.sums import MOST, QuantisedQuery, Scale, SegmentWords
 
 # A count that is larger is looked up, as its impact is that of others as well.
@@ -236,11 +237,11 @@ def score_aside(search: Search, rows: Ints, aside: Any, by_records: bool) -> Non
     That is by their records, or else by the postings in the rows of the terms.
     """
     query, best = search.query, search.best
-    numbers = np.argsort(query.numbers.astype(np.float64), kind="mergesort")
+    numbers = order_of(query.numbers.astype(np.float64))
     parts = np.empty(len(query.weights), np.float32)
     scores = np.empty(_TOGETHER, np.float32)
     bits = scores.view(np.int32)
-    order = np.argsort(-aside[:, 0].astype(np.float64), kind="mergesort")
+    order = order_of(-aside[:, 0].astype(np.float64))
     docs = aside[order, 1]
     for first in range(0, len(docs), _TOGETHER):
         mine = docs[first : first + _TOGETHER]
