@@ -93,10 +93,10 @@ def _dispatcher() -> Any:
     class Library(codegen.JITCodeLibrary):  # type: ignore[misc]
         """The code of a function, and of what it calls once it is called from Python.
 
-        numba optimises each function by itself, then with all that it calls, and again with each of
-        its callers, and makes machine code of it each time. Here what is called from Python is
-        optimised, with all that it calls, once. Sums that may be reordered are optimised as numba
-        does, function by function: in another order they would give other bits.
+        numba optimises each function and all that it calls, and again with each of its callers,
+        and makes machine code of it each time. Here what is called from Python is optimised, with
+        all that it calls, once. Sums that may be reordered are optimised as numba does, function by
+        function: in another order they would give other bits.
         """
 
         def __init__(self, *arguments: Any) -> None:
@@ -142,18 +142,16 @@ def _dispatcher() -> Any:
         def _get_module_for_linking(self) -> Any:
             self._ensure_finalized()
             if self._shared_module is None:
-                done = self._final_module if self._is_whole else self._optimise(for_sums=True)
+                done = self._final_module if self._is_whole else self._optimise()
                 self._shared_module = _shared(done)
             return self._shared_module
 
-        def _optimise(self, *, for_sums: bool = False) -> Any:
-            """Link what it calls to a copy of it, and optimise that.
-
-            `for_sums`: for a caller that reorders sums, whose code is then as numba makes it.
-            """
+        def _optimise(self) -> Any:
+            """Link what it calls to a copy of it, and optimise that."""
             own = self._final_module
             self._final_module = own.clone()
             self._final_module.name = own.name
+            # What a function that reorders sums calls was optimised: not once more.
             if self.reorders:
                 self._optimize_functions(self._final_module)
             called = dict.fromkeys(self._linking_libraries)
@@ -161,7 +159,7 @@ def _dispatcher() -> Any:
                 as_it_is = isinstance(each, Library) and not self.reorders
                 part = _shared(each._final_module) if as_it_is else each._get_module_for_linking()
                 self._final_module.link_in(part, preserve=True)
-            if for_sums and not self.reorders:
+            if not self.reorders:
                 self._optimize_functions(self._final_module)
             self._optimize_final_module()
             made, self._final_module = self._final_module, own
