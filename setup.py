@@ -1,6 +1,8 @@
 """What pyproject.toml cannot say: LIKEWISE_AHEAD=1 makes a wheel with kernels compiled ahead."""
 
 import os
+import platform
+import re
 import shutil
 import subprocess
 import sys
@@ -8,6 +10,7 @@ import tomllib
 from pathlib import Path
 
 from setuptools import Extension, setup
+from setuptools.command.bdist_wheel import bdist_wheel
 from setuptools.command.build_ext import build_ext
 
 HERE = Path(__file__).resolve().parent
@@ -29,6 +32,23 @@ class CompileAhead(build_ext):
         shutil.copy(library, file)
 
 
+class NameSystems(bdist_wheel):
+    """The wheel's name says which Linux systems it is for: manylinux, by PEP 600."""
+
+    def get_tag(self) -> tuple[str, str, str]:
+        """Name the oldest glibc that has all that the library calls, 2.17 or later.
+
+        It needs no other library than libc and libm, which are glibc's.
+        """
+        python, abi, system = super().get_tag()
+        if system.startswith("linux_") and platform.libc_ver()[0] == "glibc":
+            [library] = self.get_finalized_command("build_ext").get_outputs()
+            called = re.findall(rb"\0GLIBC_2\.(\d+)", Path(library).read_bytes())
+            version = max(17, *map(int, called))
+            system = system.replace("linux", f"manylinux_2_{version}", 1)
+        return python, abi, system
+
+
 def needed() -> list[str]:
     """Give what the tour needs, extras too."""
     project = tomllib.loads((HERE / "pyproject.toml").read_text("utf-8"))["project"]
@@ -45,7 +65,7 @@ def needed() -> list[str]:
 if os.environ.get("LIKEWISE_AHEAD") == "1":
     setup(
         ext_modules=[Extension("likewise._ahead", sources=[])],
-        cmdclass={"build_ext": CompileAhead},
+        cmdclass={"build_ext": CompileAhead, "bdist_wheel": NameSystems},
         setup_requires=needed(),
     )
 else:

@@ -1,6 +1,7 @@
 """Kernels: the same bits compiled or loaded, never stale, kept where there is room, lazy."""
 
 import ast
+import gc
 import inspect
 import json
 import logging
@@ -547,6 +548,37 @@ def test_another_numba_compiles_in_its_own_way(package, known):
     kinds = "; print(*{type(o.library).__name__ for o in add.dispatcher.overloads.values()})"
     done = run("-c", CALL.format(before) + kinds, path=package.parent)
     assert done.stdout.split()[-1] == ("Library" if known else "JITCodeLibrary")
+
+
+def test_garbage_is_looked_for_as_before_once_compiled():
+    before = gc.get_threshold()
+    assert drawn("x * 13")(1) == 13
+    with pytest.raises(Exception, match="No implementation of function"):
+        drawn("x * 17")(None)
+    assert gc.get_threshold() == before
+    gc.set_threshold(0)
+    try:
+        assert drawn("x * 19")(1) == 19
+        assert gc.get_threshold()[0] == 0
+    finally:
+        gc.set_threshold(*before)
+
+
+def test_flags_compare_as_those_of_numba():
+    plain = import_module("numba.core.compiler").Flags
+    made = drawn("x * 23").dispatcher._compiler._customize_flags
+    sets = [{}, {"nrt": True}, {"nrt": False}, {"nrt": True, "error_model": "numpy"}]
+    found = []
+    for chosen in sets:
+        flags = plain()
+        for name, value in chosen.items():
+            setattr(flags, name, value)
+        found.append((flags, made(flags)))
+    assert type(found[0][1].copy()) is made
+    for a, quick_a in found:
+        for b, quick_b in found:
+            assert (quick_a == quick_b) is (quick_a == b) is (a == quick_b) is (a == b)
+            assert hash(quick_a) == hash(a) == hash(b)
 
 
 def test_a_kernel_looks_like_its_function():

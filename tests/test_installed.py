@@ -3,6 +3,7 @@
 import json
 import os
 import pkgutil
+import platform
 import shutil
 import subprocess
 import sys
@@ -134,6 +135,7 @@ def test_a_tour_of_a_wheel_with_compiled_kernels_compiles_nothing(tree, kept, tm
     run(*build, env=kept | {"LIKEWISE_AHEAD": "1"})
     [wheel] = (tmp_path / "dist").iterdir()
     assert "-cp3" in wheel.name
+    assert ("-manylinux_2_" in wheel.name) is (platform.libc_ver()[0] == "glibc")
     install(wheel, tmp_path / "installed")
     # There is no numba, nor anything that was compiled before.
     code = (

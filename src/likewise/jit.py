@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import fcntl
+import gc
 import logging
 import os
 import pickle
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from functools import cache, partial
 from hashlib import blake2b
 from importlib import import_module
@@ -20,6 +22,9 @@ from likewise import kernel_folders
 from likewise.compiled import Kernel, content_of, told
 
 _log = logging.getLogger(__name__)
+
+# How many objects are made before Python looks for garbage among them, and among older ones.
+_THRESHOLDS = 10_000, 20, 10
 
 
 def dispatcher_of(kernel: Kernel) -> Any:
@@ -79,7 +84,11 @@ def _dispatcher() -> Any:
     codegen: Any = import_module("numba.core.codegen")
     numba: Any = import_module("numba")
     compiling: Any = import_module("numba.core.compiler_lock").global_compiler_lock
+    plain_flags: Any = import_module("numba.core.compiler").Flags
+    cgutils: Any = import_module("numba.core.cgutils")
+    llvm: Any = import_module("llvmlite.binding")
     name, features = target()
+    known = _is_known(numba)
 
     class Library(codegen.JITCodeLibrary):  # type: ignore[misc]
         """The code of a function, and of what it calls once it is called from Python.
@@ -95,9 +104,14 @@ def _dispatcher() -> Any:
             self._is_whole = self.reorders = False
             self._shared_module: Any = None
 
-        def add_llvm_module(self, ll_module: Any) -> None:
-            self.reorders = self.reorders or " reassoc " in str(ll_module)
-            super().add_llvm_module(ll_module)
+        def add_ir_module(self, ir_module: Any) -> None:
+            self._raise_if_finalized()
+            text = cgutils.normalize_ir_text(str(ir_module))
+            self.reorders = self.reorders or " reassoc " in text
+            module = llvm.parse_assembly(text)
+            module.name = ir_module.name
+            module.data_layout = self._codegen._data_layout
+            self._final_module.link_in(module)
 
         def finalize(self) -> None:
             self._raise_if_finalized()
@@ -137,11 +151,16 @@ def _dispatcher() -> Any:
             own = self._final_module
             self._final_module = own.clone()
             self._final_module.name = own.name
+            # What a function that reorders sums calls was optimised: not once more.
+            if self.reorders:
+                self._optimize_functions(self._final_module)
             called = dict.fromkeys(self._linking_libraries)
             for each in called if self.reorders else self._reached():
                 as_it_is = isinstance(each, Library) and not self.reorders
                 part = _shared(each._final_module) if as_it_is else each._get_module_for_linking()
                 self._final_module.link_in(part, preserve=True)
+            if not self.reorders:
+                self._optimize_functions(self._final_module)
             self._optimize_final_module()
             made, self._final_module = self._final_module, own
             return made
@@ -164,7 +183,7 @@ def _dispatcher() -> Any:
             return [*reversed(found)][1:]
 
     class Codegen(codegen.JITCPUCodegen):  # type: ignore[misc]
-        _library_class = Library if _is_known(numba) else codegen.JITCodeLibrary
+        _library_class = Library if known else codegen.JITCodeLibrary
 
         def __init__(self, *arguments: Any) -> None:
             # What functions that only others call refer to of Python, by the names of the places.
@@ -185,6 +204,8 @@ def _dispatcher() -> Any:
             return features
 
     around = registry.cpu_target.target_context.subtarget(_internal_codegen=Codegen("likewise"))
+    if known:
+        around.get_abi_sizeof = _remembered(around.get_abi_sizeof)
 
     class Ours(extension.CPU):  # type: ignore[misc]
         """What numba's own functions are compiled for where kernels call them: as kernels are."""
@@ -196,13 +217,33 @@ def _dispatcher() -> Any:
         target_context = around
         typing_context = registry.cpu_target.typing_context
 
+    # numba takes it of the names of options alone.
+    hash_of_flags = hash(plain_flags())
+
+    class Flags(plain_flags):  # type: ignore[misc]
+        """How a function is compiled; compared, which is often, without a look at each option."""
+
+        __slots__ = ()
+
+        def __hash__(self) -> int:
+            return hash_of_flags
+
+        def __eq__(self, other: object) -> bool:
+            same = isinstance(other, Flags) and self._values == other._values
+            return same or bool(super().__eq__(other))
+
     class Dispatcher(registry.CPUDispatcher):  # type: ignore[misc]
         targetdescr = Target("likewise")
+
+        def __init__(self, *arguments: Any, **options: Any) -> None:
+            super().__init__(*arguments, **options)
+            if known:
+                self._compiler._customize_flags = Flags
 
         def compile(self, signature: Any) -> Any:
             """Compile, or load what is kept; whether that works or not, others wait no longer."""
             # Threads of this process wait for each other here, so that a turn is one thread's.
-            with compiling:
+            with compiling, _seldom_collected():
                 try:
                     return super().compile(signature)
                 finally:
@@ -218,6 +259,31 @@ def _dispatcher() -> Any:
 
     extension.dispatcher_registry[Ours], extension.jit_registry[Ours] = Dispatcher, jit
     return Dispatcher
+
+
+def _remembered(size_of: Callable[[Any], int]) -> Callable[[Any], int]:
+    """Remember sizes of LLVM's types: for each question a module would be written and read."""
+    sizes: dict[str, int] = {}
+
+    def known_size_of(kind: Any) -> int:
+        told = str(kind)
+        if told not in sizes:
+            sizes[told] = size_of(kind)
+        return sizes[told]
+
+    return known_size_of
+
+
+@contextmanager
+def _seldom_collected() -> Iterator[None]:
+    """Have Python look for garbage less often: a fifth of the time to compile would go there."""
+    before = gc.get_threshold()
+    # Who has none looked for says so by nothing.
+    gc.set_threshold(*(map(max, before, _THRESHOLDS) if before[0] else before))
+    try:
+        yield
+    finally:
+        gc.set_threshold(*before)
 
 
 # Of which numba it is known that `Library` works: it overrides what numba keeps to itself.

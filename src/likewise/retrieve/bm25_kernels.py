@@ -28,6 +28,7 @@ from likewise.retrieve.bm25_state import (
     is_open,
     threshold_of,
 )
+from likewise.retrieve.order import order_of
 from likewise.retrieve.sums import (
     GROUP,
     MOST,
@@ -91,7 +92,7 @@ def search_bm25(search: Search, rows: Ints) -> None:
         if len(postings.large_at) and _has_large(postings, at[i], end[i]):
             off = max(off, scale.large_error)
         error[i] = np.int64(weight * off / 256.0) + 3
-    order = np.argsort(rate, kind="mergesort")
+    order = order_of(rate)
     here, tops = np.empty(n, np.int64), np.empty(n, np.int64)
     starts, stops = np.zeros(n, np.int64), np.zeros(n, np.int64)
     rest, left, errors = np.zeros((3, n + 1), np.int64)
@@ -264,7 +265,7 @@ def _by_sums(space: Workspace, n: Int) -> Shorts:
     sums = np.empty(n)
     for j in range(n):
         sums[j] = -np.float64(space.sums[space.found[j]])
-    return space.found[:n][np.argsort(sums, kind="mergesort")]
+    return space.found[:n][order_of(sums)]
 
 
 @kernel

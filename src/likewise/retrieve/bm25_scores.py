@@ -12,6 +12,7 @@ from likewise.compiled import Floats, Int, Ints, Shorts, kernel
 from likewise.retrieve.best import key_of, push
 from likewise.retrieve.bm25_state import Block, Search
 from likewise.retrieve.impacts import large_count
+from likewise.retrieve.order import order_of
 from likewise.retrieve.sums import (
     MOST,
     TOGETHER,
@@ -165,7 +166,7 @@ def score_by_block(search: Search, block: Block, docs: Shorts) -> None:
 def score_by_records(search: Search, block: Block, docs: Shorts) -> None:
     """Score some documents by their records. Equals `score_by_block`."""
     query, best = search.query, search.best
-    order = np.argsort(query.numbers.astype(np.float64), kind="mergesort")
+    order = order_of(query.numbers.astype(np.float64))
     parts = np.empty(len(query.weights), np.float32)
     scores = np.empty(1, np.float32)
     bits = scores.view(np.int32)

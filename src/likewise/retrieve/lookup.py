@@ -14,6 +14,7 @@ from likewise.collection.words import MAIN, count_terms
 from likewise.compiled import Bytes, Doubles, Floats, Ids, Int, Ints, Offsets, kernel
 from likewise.errors import DamagedError
 from likewise.retrieve.models import Statistics
+from likewise.retrieve.order import order_of
 from likewise.text.analysis import encode
 from likewise.text.table import find_all
 
@@ -161,11 +162,11 @@ def weigh_bm25(
                 places[m] = i
                 rarity[m] = found.doc_freqs[i]
                 m += 1
-        order = np.argsort(rarity[:m], kind="mergesort")
+        order = order_of(rarity[:m])
         for j in range(m):
             i = places[order[j]]
             heavy[j] = -bm25_weight(given[i], n_docs, found.doc_freqs[i])
-        again = np.argsort(heavy[:m], kind="mergesort")
+        again = order_of(heavy[:m])
         for j in range(m):
             numbers[n] = found.numbers[places[order[again[j]]]]
             weights[n] = -heavy[again[j]]

@@ -73,7 +73,7 @@ def score_parts(
     """
     bounds, doc_terms, counts = counted
     numbers, weights = query
-    order = np.argsort(numbers.astype(np.float64), kind="mergesort")
+    order = order_of(numbers.astype(np.float64))
     n = len(numbers)
     given = np.empty(n, np.float32)
     score = np.empty(1, np.float32)
