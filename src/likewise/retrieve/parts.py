@@ -17,6 +17,7 @@ from likewise.records import Ranking
 from likewise.retrieve.best import key_of, unpack
 from likewise.retrieve.impacts import impact
 from likewise.retrieve.models import BM25_IMPACT
+from likewise.retrieve.order import order_of
 from likewise.retrieve.search import Retriever
 
 # Sums of different terms are rounded differently, by less than this share.
