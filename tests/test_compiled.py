@@ -399,7 +399,8 @@ def test_a_folder_that_cannot_be_saved_to_costs_no_answer(tmp_path, monkeypatch,
 
 def test_what_another_process_compiles_is_waited_for(tmp_path, monkeypatch, fresh):
     monkeypatch.setenv("NUMBA_CACHE_DIR", str(tmp_path))
-    assert drawn("x * 7")(1) == 7
+    there = drawn("x * 7")
+    assert there(1) == 7
     [kept] = (tmp_path / "likewise").iterdir()
     aside = kept.rename(tmp_path / "aside")
     turn = jit.take_turn(kept.with_name(f"{kept.name}.turn"), lambda: False)

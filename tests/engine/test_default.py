@@ -91,6 +91,8 @@ def test_what_is_read_in_part_gives_the_answers_of_the_whole(collection, monkeyp
         patched.setattr(perturb, "_MANY_DOCS", 1 << 40)
         expected = answers(collection, how)
     assert sum(map(len, expected)) > 10
+    # Pipelines and their plans are kept with the snapshot.
+    collection.snapshot.forget()
     # Small numbers for a small collection, so that less than the whole is read.
     monkeypatch.setattr(perturb, "_MANY_DOCS", 0)
     monkeypatch.setattr(smooth, "_FIRST_READ", 31)

@@ -196,6 +196,7 @@ class Collection:
         expander, and the method again; smoothing comes last.
         """
         named = str is type(method) is type(expand) is type(smooth) is type(filter)
+        named = named and int is type(k) is type(threads)
         make = named_pipelines(self.snapshot) if named else partial(make_pipeline, self.snapshot)
         made = make(method, expand, smooth, filter, k, threads)
         if made.graphs:
