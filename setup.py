@@ -43,9 +43,11 @@ class NameSystems(bdist_wheel):
         python, abi, system = super().get_tag()
         if system.startswith("linux_") and platform.libc_ver()[0] == "glibc":
             [library] = self.get_finalized_command("build_ext").get_outputs()
-            called = re.findall(rb"\0GLIBC_2\.(\d+)", Path(library).read_bytes())
-            version = max(17, *map(int, called))
-            system = system.replace("linux", f"manylinux_2_{version}", 1)
+            # An editable wheel is named before anything is built, and stays here.
+            if Path(library).exists():
+                called = re.findall(rb"\0GLIBC_2\.(\d+)", Path(library).read_bytes())
+                version = max(17, *map(int, called))
+                system = system.replace("linux", f"manylinux_2_{version}", 1)
         return python, abi, system
 
 

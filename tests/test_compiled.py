@@ -557,10 +557,14 @@ def test_garbage_is_looked_for_as_before_once_compiled():
     with pytest.raises(Exception, match="No implementation of function"):
         drawn("x * 17")(None)
     assert gc.get_threshold() == before
-    gc.set_threshold(0)
     try:
+        gc.set_threshold(0)
         assert drawn("x * 19")(1) == 19
         assert gc.get_threshold()[0] == 0
+        gc.set_threshold(*before)
+        with jit._seldom_collected():
+            gc.set_threshold(5, 5, 5)
+        assert gc.get_threshold() == (5, 5, 5)
     finally:
         gc.set_threshold(*before)
 

@@ -280,10 +280,13 @@ def _seldom_collected() -> Iterator[None]:
     before = gc.get_threshold()
     # Who has none looked for says so by nothing.
     gc.set_threshold(*(map(max, before, _THRESHOLDS) if before[0] else before))
+    mine = gc.get_threshold()
     try:
         yield
     finally:
-        gc.set_threshold(*before)
+        # What another thread has set meanwhile stays.
+        if gc.get_threshold() == mine:
+            gc.set_threshold(*before)
 
 
 # Of which numba it is known that `Library` works: it overrides what numba keeps to itself.
