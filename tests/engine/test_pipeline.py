@@ -72,6 +72,9 @@ def test_pipelines_that_are_named_by_texts_are_kept_with_their_state(tmp_path):
     c = lw.index([{"id": "1", "text": "wing"}], to=tmp_path / "c.lw", model="none", smooth=None)
     made = c.pipeline("bm25", k=10)
     assert c.pipeline("bm25", k=10) is made
+    for name in ("k", "threads", "stage", "snapshot"):
+        with pytest.raises(AttributeError):
+            setattr(made, name, 3)
     assert [p.k for p in (c.pipeline("bm25", k=11), c.pipeline("bm25", k=10))] == [11, 10]
     assert str(c.pipeline("bm25", k=10, filter="id=1")) == "where(id=1) >> bm25"
     assert str(c.pipeline(lw.stage("ql"), k=10)) == "ql"

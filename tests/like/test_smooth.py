@@ -543,14 +543,22 @@ def equal_results(one, other):
     assert one.scorer.explain(docs[:3]) == other.scorer.explain(docs[:3])
 
 
+def all_is_read(collection, monkeypatch):
+    """Let smoothing read all of a search by words."""
+    monkeypatch.setattr(Smoothing, "enough", lambda *_: 0)
+    # Pipelines, and how deep they read, are kept with the snapshot.
+    collection.snapshot.forget()
+
+
 @pytest.mark.parametrize("how", SHARES)
 @pytest.mark.parametrize("k", [1, 10, 300])
 def test_what_is_left_out_cannot_be_among_the_answers(many, monkeypatch, how, k):
-    pipeline = many.pipeline("bm25", smooth=how, k=k)
-    some = pipeline(TYPED)
-    monkeypatch.setattr(Smoothing, "enough", lambda *_: 0)
+    some = many.pipeline("bm25", smooth=how, k=k)(TYPED)
+    all_is_read(many, monkeypatch)
     monkeypatch.setattr(smooth, "_kth_largest", lambda *_: -np.inf)
-    for one, other in zip(some, pipeline(TYPED), strict=True):
+    every = many.pipeline("bm25", smooth=how, k=k)(TYPED)
+    many.snapshot.forget()
+    for one, other in zip(some, every, strict=True):
         equal_results(one, other)
 
 
@@ -558,10 +566,11 @@ def test_what_is_left_out_cannot_be_among_the_answers(many, monkeypatch, how, k)
 def test_a_document_in_hand_does_not_shorten_what_is_read(many, monkeypatch, words):
     [found] = many.pipeline("bm25", k=3)(words)
     unlike = tuple(QueryDocument(one) for one in many.snapshot.doc_ids(found.ranking.docs))
-    pipeline = many.pipeline("bm25", smooth="klsa(share=0.9,candidates=32)", k=30)
-    [some] = pipeline(Query("1", words, unlike=unlike))
-    monkeypatch.setattr(Smoothing, "enough", lambda *_: 0)
-    [every] = pipeline(Query("1", words, unlike=unlike))
+    asked, how = Query("1", words, unlike=unlike), "klsa(share=0.9,candidates=32)"
+    [some] = many.pipeline("bm25", smooth=how, k=30)(asked)
+    all_is_read(many, monkeypatch)
+    [every] = many.pipeline("bm25", smooth=how, k=30)(asked)
+    many.snapshot.forget()
     assert not np.isin(found.ranking.docs, every.ranking.docs).any()
     equal_results(some, every)
 

@@ -12,13 +12,12 @@ from likewise.collection.arrays import Memory
 from likewise.collection.pack import BULK, open_pack
 from likewise.errors import DamagedError
 from likewise.neighbours.int8 import Coded, decode, encode
-from likewise.neighbours.largest import room_for, rows_of
+from likewise.neighbours.largest import room_for, rows_of, strided_maxima
 from likewise.neighbours.tiles import (
     TILE,
     Tiles,
     add_column,
     add_eight,
-    group_maxima,
     pack,
     scale_sums,
     scan_columns,
@@ -103,7 +102,7 @@ def test_the_small_kernels_equal_numpy():
     rows, codes = np.array([3, 0, 3]), random.integers(-127, 128, (5, 200)).astype(np.int8)
     assert touch_rows(rows, codes) == codes[rows, ::64].sum(dtype=np.int64)
     maxima = np.empty(18, np.int32)
-    group_maxima(out, maxima)
+    strided_maxima(out, maxima)
     np.testing.assert_array_equal(maxima, out.reshape(-1, 18).max(axis=0))
 
 

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from likewise.collection.postings import BLOCK, bm25_norms
 from likewise.errors import DamagedError
-from likewise.neighbours.largest import kth_largest
+from likewise.neighbours.largest import kth_largest, strided_maxima
 from likewise.retrieve.bm25 import scale_of
 from likewise.retrieve.bm25_scores import (
     count_of,
@@ -30,7 +30,6 @@ from likewise.retrieve.sums import (
     bar,
     bound_of,
     find_places,
-    fine_maxima,
     group_maxima,
     quantise,
 )
@@ -202,7 +201,7 @@ def test_maxima_of_groups():
     sums = np.random.default_rng(0).integers(0, MOST + 1, BLOCK).astype(np.uint16)
     maxima, fine = np.empty(BLOCK // GROUP, np.uint16), np.empty(4096, np.uint16)
     group_maxima(sums, maxima)
-    fine_maxima(sums, fine)
+    strided_maxima(sums, fine)
     np.testing.assert_array_equal(maxima, sums.reshape(-1, GROUP).max(axis=1))
     np.testing.assert_array_equal(fine, sums.reshape(-1, 4096).max(axis=0))
     open_here = np.random.default_rng(1).random(BLOCK) < 0.5

@@ -269,6 +269,7 @@ def test_smoothing_reads_so_many_of_what_it_is_given(c, first, monkeypatch):
     """Neither a deeper ranking nor a larger k moves where scores below zero count from."""
     monkeypatch.setattr(smoothing, "DEPTH", 20)
     monkeypatch.setattr(smoothing, "FLOOR_DEPTH", 20)
+    c.snapshot.forget()
     again = "klsa(candidates=0)"
     given = c.pipeline(first, k=150)(QUERIES)
     assert any(result.ranking.scores[20:].min(initial=0) < 0 for result in given)
@@ -277,6 +278,7 @@ def test_smoothing_reads_so_many_of_what_it_is_given(c, first, monkeypatch):
     assert same(few, c.pipeline(again, k=10)(cut))
     many = c.pipeline(again, k=150)(given)
     assert same(few, [result._replace(ranking=result.ranking.cut(10)) for result in many])
+    c.snapshot.forget()
 
 
 @pytest.mark.parametrize(

@@ -221,12 +221,15 @@ def decode_texts(
 
     Nothing where one of them was altered.
     """
-    room, ends = 2 + _LONGEST, np.empty(len(texts), np.int64)
+    room: Int = 2 + _LONGEST
+    ends = np.empty(len(texts), np.int64)
     for text in texts:
         if not 0 <= text < len(offsets) - 1:
             return np.empty(0, np.uint8), ends[:0]
-        size = np.int64(offsets[text + 1]) - np.int64(offsets[text])
-        room += 3 + _LONGEST * min(max(int(size), 0), len(codes))
+        start, stop = np.int64(offsets[text]), np.int64(offsets[text + 1])
+        if not 0 <= start <= stop <= len(codes):
+            return np.empty(0, np.uint8), ends[:0]
+        room += 3 + _LONGEST * (stop - start)
     out = np.empty(room, np.uint8)
     out[0] = _OPEN
     at = 1
@@ -235,7 +238,7 @@ def decode_texts(
         start, stop = np.int64(offsets[texts[i]]), np.int64(offsets[texts[i] + 1])
         table = TABLE * (np.searchsorted(runs, texts[i], side="right") - 1)
         end: Int = -1
-        if 0 <= start <= stop <= len(codes) and 0 <= table <= min(len(values), len(sizes)) - TABLE:
+        if 0 <= table <= min(len(values), len(sizes)) - TABLE:
             mine = values[table : table + TABLE], sizes[table : table + TABLE]
             end = _decode(codes[start:stop], *mine, out, at + 1)
         if end < 0:

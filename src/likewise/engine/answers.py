@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property, lru_cache
 from itertools import islice
+from types import MappingProxyType
 from typing import Any, NamedTuple, TypeAlias, overload
 
 from likewise.arguments import check_counts, check_kind
@@ -26,6 +27,7 @@ _WORDS = "words"
 # A space at which no line is broken.
 _TIE = "\u00a0"
 _LEAST_SHOWN = 0.00005
+_NO_FIELDS: Mapping[str, Any] = MappingProxyType({})
 
 # Gives the words that terms stand for.
 Surfaces: TypeAlias = Callable[[Iterable[str]], Mapping[str, str]]
@@ -37,7 +39,7 @@ class Answer(NamedTuple):
     doc_id: str
     score: float
     title: str
-    fields: Mapping[str, Any] = {}
+    fields: Mapping[str, Any] = _NO_FIELDS
     explanation: Explanation | None = None
 
     @property

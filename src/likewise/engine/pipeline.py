@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import KW_ONLY, dataclass
 from functools import cached_property, lru_cache, partial
 from typing import TYPE_CHECKING, Any, TypeAlias, overload
 
@@ -50,18 +51,24 @@ _BATCH = 1024
 _READ_FOR_WORDS = 10
 
 
+@dataclass(frozen=True, eq=False, repr=False)
 class Pipeline:
-    """Stages bound to a snapshot, the number of documents asked for, and threads."""
+    """Stages bound to a snapshot, the number of documents asked for, and threads.
 
-    def __init__(
-        self, snapshot: Snapshot, stage: Stage, *, k: int = 1000, threads: int = 1
-    ) -> None:
-        check_counts(least=1, k=k)
-        check_counts(threads=threads)
-        self.snapshot = snapshot
-        self.stage = stage
-        self.k = int(k)
-        self.threads = int(threads) or os.cpu_count() or 1
+    It cannot be altered: those that are named alike are one.
+    """
+
+    snapshot: Snapshot
+    stage: Stage
+    _: KW_ONLY
+    k: int = 1000
+    threads: int = 1
+
+    def __post_init__(self) -> None:
+        check_counts(least=1, k=self.k)
+        check_counts(threads=self.threads)
+        object.__setattr__(self, "k", int(self.k))
+        object.__setattr__(self, "threads", int(self.threads) or os.cpu_count() or 1)
 
     @overload
     def __call__(

@@ -37,6 +37,8 @@ _COMPARED = 50
 # In collections of so many documents the best for so many parts of a query are sought among its
 # own first documents: elsewhere searching for each takes no longer.
 _MANY_DOCS, _MANY_PARTS = 1 << 16, 2
+# Of these so many times as many as are wanted of a part are looked at.
+_DEEPEST = 5
 
 
 def loo(n: int) -> Doubles:
@@ -240,7 +242,9 @@ class _Rankings:
 
     def take_parts(self, job: _Job) -> None:
         """Take what the first documents of a query, by its words, tell of its parts."""
-        retriever, first = self._search.retriever, job.feedback.words
+        retriever = self._search.retriever
+        # Of a deeper ranking too the first tell nearly all.
+        first = job.feedback.words.cut(_DEEPEST * self._k)
         parts = job.parts() if len(first.docs) >= self._k else []
         many = retriever.collection.n_docs >= _MANY_DOCS and len(parts) >= _MANY_PARTS
         if many and isinstance(retriever.model, BM25):

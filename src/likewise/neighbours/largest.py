@@ -79,3 +79,18 @@ def kth_largest(values: Ints, k: Int) -> Int:
         else:
             break
     return np.int64(values[wanted])
+
+
+@kernel
+def strided_maxima(values: Any, maxima: Any) -> None:
+    """Find the largest value of each group of those that stand `len(maxima)` apart.
+
+    Equals `values.reshape(-1, len(maxima)).max(axis=0)`.
+    """
+    n = len(maxima)
+    for i in range(n):
+        maxima[i] = values[i]
+    for first in range(n, len(values), n):
+        mine = values[first : first + n]
+        for i in range(n):
+            maxima[i] = max(maxima[i], mine[i])

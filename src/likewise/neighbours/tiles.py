@@ -25,7 +25,7 @@ from likewise import notation
 from likewise.collection.arrays import Arrays, Output, require
 from likewise.compiled import Bytes, Floats, Ids, Int, Ints, kernel
 from likewise.neighbours.int8 import LARGEST, Coded, scan_rows
-from likewise.neighbours.largest import keep_largest, key_of, room_for, rows_of
+from likewise.neighbours.largest import keep_largest, key_of, room_for, rows_of, strided_maxima
 
 # Coordinates are kept for so many rows at a time: what is added up stays in the nearest cache.
 TILE = 1 << 13
@@ -226,7 +226,7 @@ def scan_columns(
         n_here = min(TILE, len(scales) - first)
         scores[n_here:] = -_FURTHEST
         scale_sums(sums, scales[first : first + n_here], factor, scores[:n_here])
-        group_maxima(scores, maxima)
+        strided_maxima(scores, maxima)
         for group in range(len(maxima)):
             if maxima[group] < least:
                 continue
@@ -251,20 +251,6 @@ def touch_rows(rows: Ints, codes: NDArray[Any]) -> Int:
         for k in range(0, codes.shape[1], _LINE):
             total += np.int64(codes[row, k])
     return total
-
-
-@kernel
-def group_maxima(values: Ids, maxima: Ids) -> None:
-    """Find the largest value of groups that stand far apart.
-
-    Equals `values.reshape(-1, len(maxima)).max(axis=0)`.
-    """
-    n = len(maxima)
-    maxima[:] = values[:n]
-    for first in range(n, len(values), n):
-        mine = values[first : first + n]
-        for i in range(n):
-            maxima[i] = max(maxima[i], mine[i])
 
 
 @kernel

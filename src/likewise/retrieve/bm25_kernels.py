@@ -18,7 +18,7 @@ import numpy as np
 
 from likewise.collection.postings import BLOCK, Postings, block_of, start_of
 from likewise.compiled import Bytes, Int, Ints, Shorts, kernel
-from likewise.neighbours.largest import kth_largest
+from likewise.neighbours.largest import kth_largest, strided_maxima
 from likewise.retrieve.bm25_scores import score_by_block, score_by_records, score_found
 from likewise.retrieve.bm25_state import (
     Block,
@@ -38,7 +38,6 @@ from likewise.retrieve.sums import (
     bar,
     bound_of,
     find_places,
-    fine_maxima,
     group_maxima,
 )
 
@@ -164,7 +163,7 @@ def _look(search: Search, block: Block, done: Int, threshold: Int) -> Int:
     if k < _MANY:
         return _raised(space.maxima, k, block.errors[done], threshold)
     fine = np.empty(BLOCK // _FINE, np.uint16)
-    fine_maxima(space.sums, fine)
+    strided_maxima(space.sums, fine)
     return _raised(fine, k, block.errors[done], threshold)
 
 

@@ -112,7 +112,7 @@ class Asked(NamedTuple):
     idf: Doubles
     places: Ints
     spelled: Mapping[str, float]
-    seen: dict[Proximity, Seen]
+    seen: Recent[Proximity, Seen]
 
 
 class Seen(NamedTuple):
@@ -169,7 +169,7 @@ def _words_of(snapshot: Snapshot, text: str) -> Asked | None:
     # Where every word is letters and became a term, none is to be looked for by its spelling.
     plain = text.isascii() and len(words) == len(placed) and all(map(str.isalnum, words))
     spelled = {} if plain else _spelled(text, snapshot)
-    return Asked(text, names, numbers, idf, places, spelled, {})
+    return Asked(text, names, numbers, idf, places, spelled, Recent(most=_KEPT))
 
 
 def _spelled(text: str, snapshot: Snapshot) -> dict[str, float]:
@@ -249,13 +249,13 @@ class Proximate:
     @cached_property
     def _seen(self) -> Seen:
         """What is known by the query's words, worked out by the first such stage."""
-        seen = self.asked.seen.get(self.how)
-        if seen is None:
+
+        def see(how: Proximity) -> Seen:
             terms = np.unique(self.asked.terms[self.asked.terms >= 0])
-            pairs = _pairs_of(self.asked, terms, self.how.window)
-            seen = Seen(terms, pairs, _in_titles(self.how, self.asked, terms, self.snapshot), {})
-            seen = self.asked.seen.setdefault(self.how, seen)
-        return seen
+            pairs = _pairs_of(self.asked, terms, how.window)
+            return Seen(terms, pairs, _in_titles(how, self.asked, terms, self.snapshot), {})
+
+        return self.asked.seen.of(self.how, see)
 
     def _shares(self, docs: Ints) -> Doubles:
         """Give from 0 to 1 what documents have of each part; what was found before is not again."""

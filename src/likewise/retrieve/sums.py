@@ -126,21 +126,6 @@ def group_maxima(sums: Shorts, maxima: Shorts) -> None:
 
 
 @kernel
-def fine_maxima(sums: Shorts, maxima: Shorts) -> None:
-    """Find the largest sum of smaller groups, whose documents stand far apart.
-
-    Equals `sums.reshape(-1, len(maxima)).max(axis=0)`.
-    """
-    n = len(maxima)
-    for i in range(n):
-        maxima[i] = sums[i]
-    for first in range(n, len(sums), n):
-        mine = sums[first : first + n]
-        for i in range(n):
-            maxima[i] = max(maxima[i], mine[i])
-
-
-@kernel
 def bar(sums: Shorts, open_here: Bools) -> None:
     """Take away the sums of documents that are not open. Equals `sums[~open_here] = 0`."""
     for i in range(len(sums)):

@@ -39,7 +39,7 @@ _KEPT, _AT_ONCE = 1000, 256
 def with_compounds(terms: Mapping[str, float], snapshot: Snapshot) -> Mapping[str, float]:
     """Give the terms of a typed query and, at less weight, those that they are parts of."""
     links = _links(snapshot.languages)
-    asked = [term for term in terms if (links or len(term) == 1) and _is_part(term, links)]
+    asked = [term for term in terms if _is_part(term, links)]
     if not asked:
         return terms
     known = snapshot.memo("compounds", lambda: Compounds(snapshot, links))
