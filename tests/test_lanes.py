@@ -1,3 +1,6 @@
+from functools import cache
+from types import FunctionType
+
 import numpy as np
 import pytest
 
@@ -110,8 +113,20 @@ def test_only_kernels_call_them_and_kernels_are_compiled_anew_with_them(monkeypa
     def other(context, eight, lane):
         return None
 
-    monkeypatch.setattr(lanes, "_floats", other)
-    monkeypatch.setitem(lane_of.py_func.__globals__, "take", instruction(take.function))
+    def with_one_more(function):
+        """Its like, whose code has another constant."""
+        code = function.__code__.replace(co_consts=(*function.__code__.co_consts, "more"))
+        return FunctionType(code, function.__globals__)
+
+    cached = cache(with_one_more(lanes._eight.__wrapped__))
+    edits = {"_floats": other, "LANES": 4, "_eight": cached, "_types": with_one_more(lanes._types)}
+    contents = {before}
+    for name, edited in edits.items():
+        with monkeypatch.context() as edit:
+            edit.setattr(lanes, name, edited)
+            edit.setitem(lane_of.py_func.__globals__, "take", instruction(take.function))
+            vars(lane_of).pop("content", None)
+            contents.add(content_of(lane_of))
     vars(lane_of).pop("content", None)
-    assert content_of(lane_of) != before
-    vars(lane_of).pop("content", None)
+    assert len(contents) == 1 + len(edits)
+    assert content_of(lane_of) == before

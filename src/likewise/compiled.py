@@ -9,6 +9,7 @@ from contextlib import contextmanager
 from functools import cached_property, lru_cache, partial, update_wrapper
 from hashlib import blake2b
 from importlib import import_module
+from inspect import unwrap
 from types import CodeType, FunctionType, ModuleType
 from typing import Any, TypeAlias, TypeVar, cast
 
@@ -171,11 +172,23 @@ class Instruction:
 
     @cached_property
     def content(self) -> Any:
-        """What it is made by: all functions of its module, one may use any other."""
-        module = vars(import_module(self.function.__module__)).values()
-        found = [told(value.__code__) for value in module if isinstance(value, FunctionType)]
-        own = [told(value.function.__code__) for value in module if isinstance(value, Instruction)]
-        return self.function.__qualname__, blake2b(repr(found + own).encode()).hexdigest()
+        """What it is made by: its function, and all that this refers to at any remove.
+
+        Functions of other packages are told by their names.
+        """
+        found, parts = [self.function], []
+        for function in found:
+            parts.append(told((function.__code__, function.__defaults__)))
+            for name, value in _named_in(function).items():
+                # Within what is cached, or an instruction, there is a function.
+                inner = unwrap(value)
+                if not isinstance(inner, FunctionType):
+                    parts.append((name, told(inner)))
+                    continue
+                parts.append((name, inner.__module__, inner.__qualname__))
+                if inner.__module__.startswith("likewise") and inner not in found:
+                    found.append(inner)
+        return self.function.__qualname__, blake2b(repr(parts).encode()).hexdigest()
 
     @cached_property
     def _numba_type_(self) -> Any:

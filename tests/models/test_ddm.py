@@ -9,8 +9,9 @@ from scipy.optimize import linear_sum_assignment
 from likewise.errors import UsageError
 from likewise.models.bags import Bags
 from likewise.models.ddm import DDM, LDA, Sampler, fit
+from likewise.models.fitting import read_config
 from likewise.models.heldout import perplexity, split
-from likewise.models.priors import Priors
+from likewise.models.priors import LEAST_PRIOR, MOST_PRIOR, Priors
 from likewise.models.topics import TopicModel, distributions
 
 
@@ -177,9 +178,37 @@ def test_bad_settings_are_named(values):
         DDM(**values)
 
 
-def test_configurations_print_as_they_are_written():
-    from likewise.models.fitting import read_config
+@pytest.mark.parametrize("config", ["ddm", "lda"])
+@pytest.mark.parametrize("prior", ["alpha", "beta"])
+@pytest.mark.parametrize("value", ["1e39", "inf", "nan", "1e-46", "9e-7", "1000001"])
+def test_priors_that_cannot_be_sampled_with_are_refused(config, prior, value):
+    with pytest.raises(UsageError) as refused:
+        read_config(f"{config}({prior}={value})")
+    assert f"{prior}={float(value)!r}" in str(refused.value)
+    assert "alpha and beta must be from 1e-06 to 1e+06" in str(refused.value)
 
+
+@pytest.mark.parametrize("config", [DDM, LDA])
+@pytest.mark.parametrize("alpha", [LEAST_PRIOR, MOST_PRIOR])
+@pytest.mark.parametrize("beta", [LEAST_PRIOR, MOST_PRIOR])
+def test_the_least_and_the_greatest_priors_can_be_sampled_with(config, alpha, beta):
+    short = draw(n_docs=200, n_words=50, n_topics=2, length=1)
+    model = fit(short.vocabulary, short.bags, config(topics=10, sweeps=30, alpha=alpha, beta=beta))
+    assert model.word_topics[:, :10].sum(axis=0) == pytest.approx(np.ones(10), rel=1e-3)
+    for prior in model.priors:
+        assert np.all((np.asarray(prior) >= LEAST_PRIOR) & (np.asarray(prior) <= MOST_PRIOR))
+
+
+def test_priors_of_a_model_to_go_on_from_are_bounded(drawn, fitted):
+    wild = fitted.priors._replace(alpha=np.full(12, 1e39), beta_topic=0.0)
+    short = DDM(topics=12, sweeps=1, samples=1, learn=0)
+    further = fit(drawn.vocabulary, drawn.bags, short, origin=replace(fitted, priors=wild))
+    assert np.array_equal(further.priors.alpha, np.full(12, MOST_PRIOR))
+    assert further.priors.beta_topic == LEAST_PRIOR
+    assert further.priors.beta_own == fitted.priors.beta_own
+
+
+def test_configurations_print_as_they_are_written():
     assert str(DDM()) == "ddm"
     assert str(LDA(topics=50, sweeps=10)) == "lda(topics=50,sweeps=10)"
     assert read_config("lda(topics=50,sweeps=10)") == LDA(topics=50, sweeps=10)

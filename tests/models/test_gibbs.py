@@ -20,14 +20,16 @@ from likewise.models.gibbs_kernels import (
 )
 from likewise.models.priors import Priors
 
+PRIORS = Priors(np.full(7, 0.3), np.full(3, 0.3), 0.01, 1e-4, 0.01)
 
-def chain(drawn, *, switch, threads, n_topics=7, sweeps=4, seed=3):
+
+def chain(drawn, *, switch, threads, priors=PRIORS, sweeps=4, seed=3):
+    n_topics = len(priors.alpha)
     cells = make_cells(drawn.bags, len(drawn.vocabulary))
     n_rows = len(drawn.vocabulary)
     state = start(
         cells, drawn.bags, n_rows, n_topics=n_topics, seed=seed, background=0.1 if switch else 0.0
     )
-    priors = Priors(np.full(n_topics, 0.3), np.full(3, 0.3), 0.01, 1e-4, 0.01)
     with ThreadPoolExecutor(threads) as pool:
         for number in range(sweeps):
             sweep(
@@ -40,13 +42,13 @@ def chain(drawn, *, switch, threads, n_topics=7, sweeps=4, seed=3):
                 pool=pool,
                 threads=threads,
             )
-    return cells, state, priors
+    return cells, state
 
 
 @pytest.mark.parametrize("switch", [False, True])
 @pytest.mark.parametrize("threads", [2, PARTS])
 def test_counts_follow_from_where_the_tokens_are(drawn, switch, threads):
-    cells, state, _ = chain(drawn, switch=switch, threads=threads)
+    cells, state = chain(drawn, switch=switch, threads=threads)
     n_topics = 7
     pairs = np.repeat(np.arange(len(cells.docs)), np.diff(cells.first))
     docs, rows, z = cells.docs[pairs], cells.rows[pairs], state.topics
@@ -99,19 +101,19 @@ WIDTHS = (8, 24, SEGMENT, SEGMENT + 8, 4 * SEGMENT, 5 * SEGMENT + 24)
 
 
 @kernel
-def picked(scaled, words, beta, share, sums):
+def picked(scaled, words, beta, share, sums, n_topics):
     """Pick a topic at a share of the sum of all weights; give it and the sum."""
     width, zero = np.uintp(len(scaled)), np.uintp(0)
     lanes = cumulate(add_weights((scaled, words, sums), (zero, width, zero), beta, width))
     total = take(lanes, np.uintp(7))
     target = min(share * total, total * np.float32(1 - 2**-23))
-    return np.int64(pick(sums, zero, lanes, target, width)), total
+    return np.int64(pick(sums, zero, lanes, target, width, np.uintp(n_topics))), total
 
 
-def pick_at(share, scaled, words, beta=np.float32(0)):
+def pick_at(share, scaled, words, beta=np.float32(0), n_topics=None):
     sums = make_sums(1, np.uintp(len(scaled)))
     words = np.concatenate([np.full(len(words), np.nan, np.float32), words])
-    return picked(scaled, words, beta, np.float32(share), sums)
+    return picked(scaled, words, beta, np.float32(share), sums, n_topics or len(scaled))
 
 
 def in_order(width):
@@ -162,6 +164,42 @@ def test_pick_gives_a_topic_with_weight(width, seed, share_of_zeros, spread, sha
         assert weights[pick_at(at, np.ones_like(weights), weights)[0]] > 0
 
 
+@given(
+    st.sampled_from(WIDTHS),
+    st.integers(0, 7),
+    st.integers(0, 2**32),
+    st.sampled_from([0, 1e-45, 1, np.finfo(np.float32).max, np.inf, np.nan]),
+    st.sampled_from([0, 0.5, 1]),
+    st.floats(0, 1, width=32),
+)
+def test_pick_gives_no_topic_outside_whatever_the_weights(
+    width, n_others, seed, weight, share_of_zeros, share
+):
+    rng = np.random.default_rng(seed)
+    weights = np.full(width, weight, np.float32)
+    weights[rng.random(width) < share_of_zeros] = 0
+    n_topics = width - n_others
+    for some in (weights, np.where(np.arange(width) == seed % width, np.float32(weight), 0)):
+        for at in (0, share, 1):
+            found = pick_at(at, np.ones_like(weights), some.astype(np.float32), n_topics=n_topics)
+            assert 0 <= found[0] < n_topics
+
+
+@pytest.mark.parametrize("switch", [False, True])
+@pytest.mark.parametrize("alpha", [0, 1e-46, 1e-42, np.inf, np.nan])
+@pytest.mark.parametrize("beta", [0, 1e-46, 0.01, np.inf, np.nan])
+def test_no_token_is_put_outside_whatever_the_priors(switch, alpha, beta):
+    """Here they are given to the kernel as no configuration can."""
+    short = draw(n_docs=40, n_words=48, n_topics=2, length=1)
+    priors = PRIORS._replace(alpha=np.full(10, alpha), beta_topic=beta)
+    _, state = chain(short, switch=switch, threads=1, priors=priors)
+    assert 0 <= state.topics.min() <= state.topics.max() < 12
+    totals = np.bincount(state.topics, minlength=len(state.topic_totals))
+    docs, rows = state.doc_topics.sum(axis=0), state.word_topics.sum(axis=0)
+    for each in (state.topic_totals, docs, rows):
+        assert np.array_equal(each, totals)
+
+
 def test_random_numbers_are_uniform():
     random, values = np.uint64(seed_of(1, 2, 3)), []
     for _ in range(20_000):
@@ -175,5 +213,5 @@ def test_random_numbers_are_uniform():
 
 def test_one_document_of_one_word_can_be_sampled():
     tiny = draw(n_docs=1, n_words=16, n_topics=2, length=20)
-    _, state, _ = chain(tiny, switch=True, threads=2, n_topics=2)
+    _, state = chain(tiny, switch=True, threads=2, priors=PRIORS._replace(alpha=np.full(2, 0.3)))
     assert state.shares.sum() == tiny.bags.n_tokens

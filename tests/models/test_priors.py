@@ -5,7 +5,7 @@ from hypothesis import strategies as st
 from scipy.special import digamma
 
 from likewise.models.ddm import DDM, Sampler
-from likewise.models.priors import _step_vector, learn_priors, log_slope
+from likewise.models.priors import LEAST_PRIOR, MOST_PRIOR, _step_vector, learn_priors, log_slope
 
 
 @given(
@@ -27,6 +27,17 @@ def test_learning_finds_the_prior_that_drew_the_counts():
     for _ in range(200):
         prior = _step_vector(counts, counts.sum(axis=1).astype(float), prior)
     assert prior == pytest.approx(truth, rel=0.1)
+
+
+@pytest.mark.parametrize("alpha", [1e-7, 1e7])
+def test_learnt_priors_are_bounded(drawn, alpha):
+    sampler = Sampler(drawn.vocabulary, drawn.bags, DDM(topics=7, learn=0, samples=1))
+    sampler.run(1)
+    priors = sampler._priors._replace(alpha=np.full(7, alpha), beta_topic=alpha)
+    for switch in (False, True):
+        learnt = learn_priors(sampler._state, priors, switch=switch)
+        for values in learnt:
+            assert np.all((np.asarray(values) >= LEAST_PRIOR) & (np.asarray(values) <= MOST_PRIOR))
 
 
 def test_learning_raises_no_prior_to_nonsense(drawn):

@@ -19,7 +19,7 @@ from likewise.models.gibbs import make_cells, resume, start, sweep
 from likewise.models.heldout import perplexity, split
 from likewise.models.kinds import load_model
 from likewise.models.model import LIKE, Model
-from likewise.models.priors import Priors, learn_priors
+from likewise.models.priors import LEAST_PRIOR, MOST_PRIOR, Priors, learn_priors
 from likewise.models.topics import TopicModel, distributions
 
 if TYPE_CHECKING:
@@ -38,11 +38,11 @@ _BURN_SWEEPS = 20
 class DDM:
     """A document is topics, words of its own, and background.
 
-    `alpha` is a document's prior for each topic, `beta` a topic's for each word; both are learnt
-    every `learn` sweeps after the first 20 (0: never). Topics are the average of the last
-    `samples` states, five sweeps apart. With `check` above 0 the perplexity of a held-out tenth of
-    the documents is measured every so many sweeps; sampling ends when it has fallen by less than
-    the share `stop` since the last time (0: never).
+    `alpha` is a document's prior for each topic, `beta` a topic's for each word, from 1e-6 to 1e6;
+    both are learnt every `learn` sweeps after the first 20 (0: never). Topics are the average of
+    the last `samples` states, five sweeps apart. With `check` above 0 the perplexity of a held-out
+    tenth of the documents is measured every so many sweeps; sampling ends when it has fallen by
+    less than the share `stop` since the last time (0: never).
     """
 
     topics: int = 250
@@ -61,8 +61,12 @@ class DDM:
     def __post_init__(self) -> None:
         if min(self.topics, self.sweeps, self.samples) < 1:
             raise UsageError(f"{self}: topics, sweeps and samples must be at least 1")
-        if min(self.alpha, self.beta) <= 0 or min(self.learn, self.check, self.stop, self.seed) < 0:
-            raise UsageError(f"{self}: alpha and beta must be above 0, the others not below")
+        if not all(LEAST_PRIOR <= prior <= MOST_PRIOR for prior in (self.alpha, self.beta)):
+            raise UsageError(
+                f"{self}: alpha and beta must be from {LEAST_PRIOR:g} to {MOST_PRIOR:g}"
+            )
+        if min(self.learn, self.check, self.stop, self.seed) < 0:
+            raise UsageError(f"{self}: learn, check, stop and seed must be at least 0")
 
     def __str__(self) -> str:
         return notation.write(self)
@@ -110,7 +114,7 @@ class Sampler:
         self._bags = self._heldout[0] if self._heldout else bags
         self._cells = make_cells(self._bags, len(vocabulary))
         self._warm = _WARM_SWEEPS if config.switch and origin is None else 0
-        self._priors = _first_priors(config) if origin is None else origin.priors
+        self._priors = _first_priors(config) if origin is None else origin.priors.bounded()
         self._state = start(
             self._cells,
             self._bags,

@@ -15,6 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from likewise.compiled import Doubles, Floats, Ids, Int, Ints, kernel
+from likewise.lanes import LANES
 from likewise.models.bags import Bags
 from likewise.models.gibbs_kernels import (
     BACKGROUND,
@@ -31,8 +32,8 @@ from likewise.models.priors import Priors
 PARTS = 4
 # Bytes at whose multiples rows of counts begin: a vector that two cache lines have takes two loads.
 ALIGNED = 64
-# Numbers in a vector, of a model's rows and of counts.
-LANES, VECTOR = 16, 8
+# The length of a model's rows is a multiple of it.
+ROW_LANES = 16
 
 
 class State(NamedTuple):
@@ -63,7 +64,7 @@ class State(NamedTuple):
         return np.column_stack([topics, self.doc_topics[:, self.n_topics :][:, :2]])
 
 
-def padded(n_topics: int, lanes: int = LANES) -> int:
+def padded(n_topics: int, lanes: int = ROW_LANES) -> int:
     """Give the row length for so many topics."""
     return -(-n_topics // lanes) * lanes
 
@@ -109,7 +110,7 @@ def start(
 
     Topics first: with random starts over all three routes the sampler stays at a bad solution.
     """
-    width = padded(n_topics + 2, VECTOR)
+    width = padded(n_topics + 2, LANES)
     state = State(
         topics=np.empty(int(cells.first[-1]), np.int32),
         doc_topics=_zeros(bags.n_docs, width),

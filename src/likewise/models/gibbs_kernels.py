@@ -184,15 +184,16 @@ def add_weights(rows: tuple[Floats, Floats, Floats], at: Any, beta: Any, width: 
 
 
 @inlined_kernel
-def pick(sums: Floats, room: Any, lanes: Any, target: Any, width: Any) -> Any:
+def pick(sums: Floats, room: Any, lanes: Any, target: Any, width: Any, n_topics: Any) -> Any:
     """Find the topic at a target below the sum of `lanes`, in the order of the cumulative sums.
 
     That is by lanes, then segments, then topics. There is no branch that depends on numbers: it
-    could not be predicted. A topic of weight 0 is never picked.
+    could not be predicted. A topic of weight 0 is never picked, unless no target is below the sum
+    because it is 0 or not finite: then some topic is, but none that is not there.
     """
     first, end = room_for_sums(width)
     first, last = room + first, room + end - np.uintp(LANES)
-    lane = count_to(lanes, target)
+    lane = min(count_to(lanes, target), np.uintp(LANES - 1))
     # What rounding leaves beyond the last sum belongs to it.
     rest = min(target - take(shift(lanes), lane), sums[last + lane] * _LESS)
     segment = np.uintp(0)
@@ -209,7 +210,7 @@ def pick(sums: Floats, room: Any, lanes: Any, target: Any, width: Any) -> Any:
     for i in range(SEGMENT // LANES):
         eight = load(sums, room + start + np.uintp(i * LANES))
         counts = tally(counts, eight, rest)
-    return start + taken(counts, lane) * np.uintp(LANES) + lane
+    return min(start + taken(counts, lane) * np.uintp(LANES) + lane, n_topics - np.uintp(1))
 
 
 @inlined_kernel
@@ -296,12 +297,13 @@ def draw_token(
         as_background = (gamma[2] + on_background) * of_word
         as_background *= factor / (weights.n_rows * weights.beta_background + total)
         target = np.float32(uniform(random)) * (by_topic + as_own + as_background)
-        new = pick(chains.sums, room, lanes, min(target, by_topic * _LESS), width)
+        within = min(target, by_topic * _LESS)
+        new = pick(chains.sums, room, lanes, within, width, n_topics)
         other = own + np.uintp(target >= by_topic + as_own)
         new = other if target >= by_topic else new
         counts.own[pair] = of_pair + np.int32(new == own)
     else:
-        new = pick(chains.sums, room, lanes, min(target, by_topic * _LESS), width)
+        new = pick(chains.sums, room, lanes, min(target, by_topic * _LESS), width, n_topics)
     move(counts, weights, chains, (chain, width, at_doc, at_word, new), _ONE)
     counts.topics[token] = new
 

@@ -13,7 +13,9 @@ from likewise.compiled import Doubles
 if TYPE_CHECKING:
     from likewise.models.gibbs import State
 
-_LEAST_PRIOR = 1e-6
+# What is calculated with in single precision: sums of weights are neither 0 nor infinite, and one
+# token more counts.
+LEAST_PRIOR, MOST_PRIOR = 1e-6, 1e6
 
 
 class Priors(NamedTuple):
@@ -24,6 +26,11 @@ class Priors(NamedTuple):
     beta_topic: float
     beta_own: float
     beta_background: float
+
+    def bounded(self) -> Priors:
+        """Give the nearest priors that can be sampled with."""
+        alpha, gamma, *betas = (np.clip(each, LEAST_PRIOR, MOST_PRIOR) for each in self)
+        return Priors(alpha, gamma, *map(float, betas))
 
 
 def log_slope(counts: NDArray[Any], prior: float) -> float:
@@ -52,7 +59,7 @@ def learn_priors(state: State, priors: Priors, *, switch: bool) -> Priors:
         n_rows,
     )
     if not switch:
-        return priors._replace(alpha=alpha, beta_topic=by_topic)
+        return priors._replace(alpha=alpha, beta_topic=by_topic).bounded()
     return Priors(
         alpha,
         _step_vector(shares, shares.sum(axis=1), priors.gamma),
@@ -61,16 +68,16 @@ def learn_priors(state: State, priors: Priors, *, switch: bool) -> Priors:
         _step_scalar(
             state.background, state.background.sum(keepdims=True), priors.beta_background, n_rows
         ),
-    )
+    ).bounded()
 
 
 def _step_vector(counts: NDArray[Any], totals: Doubles, prior: Doubles) -> Doubles:
     below = log_slope(totals, float(prior.sum()))
     above = np.array([log_slope(*pair) for pair in zip(counts.T, prior, strict=True)])
-    return np.maximum(prior * above / below, _LEAST_PRIOR) if below > 0 else prior
+    return prior * above / below if below > 0 else prior
 
 
 def _step_scalar(counts: NDArray[Any], totals: NDArray[Any], prior: float, size: int) -> float:
     above = log_slope(counts, prior)
     below = size * log_slope(totals, size * prior)
-    return max(float(prior * above / below), _LEAST_PRIOR) if above > 0 and below > 0 else prior
+    return prior * above / below if above > 0 and below > 0 else prior
