@@ -22,7 +22,7 @@ from likewise.like.candidates import without
 from likewise.like.components import Encoder, mix
 from likewise.like.effort import EFFORTS, accurate, measure_effort
 from likewise.like.hybrid import Likeness, weights_of
-from likewise.like.kernels import TITLES, WORDS
+from likewise.like.kernels import TITLES, WORDS, place_of_record, terms_of
 from likewise.like.rescoring import Rescorer, largest, ranked
 from likewise.models import kinds
 from likewise.models.model import Weights
@@ -355,6 +355,26 @@ def test_long_records_are_scored_whole():
     [score] = score_part(TITLES, row, records, column, rarity=rarity)
     expected = (vector[terms] * rarity[terms]).sum() / rarity[terms].sum()
     assert score == pytest.approx(expected, abs=1e-12)
+
+
+def test_damaged_places_of_records_stay_within_the_stream():
+    bounds, terms = np.array([0, 2, 5]), np.array([1, 2, 1, 2, 3], np.int32)
+    none = np.empty(0, np.uint32), np.zeros(3, np.int64)
+    stream, ends = encode(bounds, terms, np.ones(5, np.int32), *none)
+    column, rows = (np.array([1, 2]), np.ones(2)), np.arange(2)
+    whole = np.array([0, *ends], np.uint32)
+    for damaged in (2**32 - 1, len(stream) + 1):
+        offsets = whole.copy()
+        offsets[1] = damaged
+        documents = stream, offsets
+        found = score_part(WORDS, rows, documents, column, norms=np.ones(2, np.float32))
+        assert found.tolist() == [1.0, 0.0]
+        found = score_part(TITLES, rows, documents, column, rarity=np.ones(4))
+        assert found.tolist() == [1.0, 0.0]
+        for row in range(2):
+            place = np.minimum(offsets[row : row + 2], len(stream))
+            assert place_of_record(row, documents) == tuple(place)
+            assert terms_of(row, documents)[0].tolist() == [1, 2][: 2 - 2 * row]
 
 
 def test_a_filter_or_many_answers_leave_none_out(tmp_path, monkeypatch):
