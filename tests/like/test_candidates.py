@@ -19,12 +19,13 @@ from likewise.like.candidate_kernels import (
     room_for_maxima,
 )
 from likewise.like.candidates import without
-from likewise.like.components import Encoder
+from likewise.like.components import Encoder, mix
 from likewise.like.effort import EFFORTS, accurate, measure_effort
 from likewise.like.hybrid import Likeness, weights_of
-from likewise.like.kernels import TITLES, WORDS
+from likewise.like.kernels import TITLES, WORDS, place_of_record, terms_of
 from likewise.like.rescoring import Rescorer, largest, ranked
 from likewise.models import kinds
+from likewise.models.model import Weights
 from likewise.models.stored_vectors import vectors_of
 from likewise.neighbours.cells import CellsFinder
 from likewise.neighbours.largest import KEY_UNIT, room_for, rows_of
@@ -82,6 +83,46 @@ def test_what_is_most_like_is_found(c, focus, chosen):
         shares.append(both.mean() if len(both) else 1.0)
         assert np.array_equal(found.scores, mine.score(turned, found.docs))
     assert np.mean(shares) >= 0.99
+
+
+@pytest.mark.parametrize("weights", [None, Weights(1, 0, 0), Weights(0, 0, 1)])
+@pytest.mark.parametrize("left", [10, 60])
+def test_documents_in_hand_take_no_place_of_others(c, weights, left):
+    """Nearly all documents of a theme in hand: they are the first of every list."""
+    s = c.snapshot
+    mine = Likeness(Encoder(vectors_of(s)), weights) if weights else likeness(c)
+    theme = np.flatnonzero(np.concatenate(mask_of(s, Filter.parse("theme=t1")).segments))
+    omit = theme[:-left]
+    asked = mix([mine.encoder.encode(*of_doc(s, doc)) for doc in omit.tolist()], [], against=0.5)
+    truth, _ = mine.rank(asked, k=10, candidates=0, omit=omit)
+    found, _ = mine.rank(asked, k=10, candidates=10, omit=omit)
+    assert len(found.docs) == 10
+    assert len(np.intersect1d(found.docs, truth.docs)) >= 9
+
+
+def test_what_is_below_nothing_is_found(c):
+    """Away from a document, to nothing else: all that shares a word with it has less than 0."""
+    mine, omit = Likeness(Encoder(vectors_of(c.snapshot)), Weights(0, 0, 1)), np.array([8])
+    encode = mine.encoder.encode
+    asked = mix(
+        [encode(*of_text(c.snapshot, "unheard"))], [encode(*of_doc(c.snapshot, 8))], against=0.5
+    )
+    truth, _ = mine.rank(asked, k=10, candidates=0, omit=omit)
+    found, _ = mine.rank(asked, k=10, candidates=50, omit=omit)
+    assert len(truth.docs) == len(found.docs) == 10
+    assert truth.scores.max() < 0
+    assert found.scores.max() < 0
+
+
+def test_a_few_documents_in_hand_change_no_list(c):
+    mine = likeness(c)
+    asked = mine.encoder.encode(*of_doc(c.snapshot, 0))
+    every, omit = mine.candidates.find(asked, 20, [None, None]), np.arange(0, 1000, 100)
+    some = mine.candidates.find(asked, 20, [None, None], omit)
+    left = without(every.docs, omit)
+    assert not left.all()
+    assert np.array_equal(some.docs, every.docs[left])
+    assert some.by_words.tobytes() == every.by_words[left].tobytes()
 
 
 def test_all_that_a_filter_leaves_are_compared(c):
@@ -314,6 +355,26 @@ def test_long_records_are_scored_whole():
     [score] = score_part(TITLES, row, records, column, rarity=rarity)
     expected = (vector[terms] * rarity[terms]).sum() / rarity[terms].sum()
     assert score == pytest.approx(expected, abs=1e-12)
+
+
+def test_damaged_places_of_records_stay_within_the_stream():
+    bounds, terms = np.array([0, 2, 5]), np.array([1, 2, 1, 2, 3], np.int32)
+    none = np.empty(0, np.uint32), np.zeros(3, np.int64)
+    stream, ends = encode(bounds, terms, np.ones(5, np.int32), *none)
+    column, rows = (np.array([1, 2]), np.ones(2)), np.arange(2)
+    whole = np.array([0, *ends], np.uint32)
+    for damaged in (2**32 - 1, len(stream) + 1):
+        offsets = whole.copy()
+        offsets[1] = damaged
+        documents = stream, offsets
+        found = score_part(WORDS, rows, documents, column, norms=np.ones(2, np.float32))
+        assert found.tolist() == [1.0, 0.0]
+        found = score_part(TITLES, rows, documents, column, rarity=np.ones(4))
+        assert found.tolist() == [1.0, 0.0]
+        for row in range(2):
+            place = np.minimum(offsets[row : row + 2], len(stream))
+            assert place_of_record(row, documents) == tuple(place)
+            assert terms_of(row, documents)[0].tolist() == [1, 2][: 2 - 2 * row]
 
 
 def test_a_filter_or_many_answers_leave_none_out(tmp_path, monkeypatch):

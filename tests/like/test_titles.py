@@ -152,6 +152,23 @@ def test_titles_alone(c):
     assert set(ranking.docs.tolist()) == set(live[expected[live] > 0].tolist())
 
 
+@pytest.mark.parametrize("k", [1, 12, 30, 45, 100])
+def test_what_shares_nothing_takes_no_place(c, k):
+    """Away from a document most have 0 by titles, some less: these are answers, those are none."""
+    s = c.snapshot
+    likeness, unlike = Likeness(Encoder(vectors_of(s)), Weights(0, 0, 0, 1)), s.live_docs()[10:11]
+    encode = likeness.encoder.encode
+    query = mix([encode(*of_text(s, "heat"))], [encode(*of_doc(s, int(unlike[0])))], against=0.5)
+    scores = likeness.score(query, s.live_docs())
+    scores = scores[s.live_docs() != unlike[0]]
+    assert (scores > 0).any()
+    assert (scores < 0).any()
+    expected = np.sort(scores[scores != 0])[::-1][:k]
+    for candidates in (0, 100):
+        ranking, _ = likeness.rank(query, k=k, candidates=candidates, omit=unlike)
+        assert ranking.scores.tolist() == expected.tolist()
+
+
 def test_what_was_measured_before_titles_answers_as_it_did(c):
     stored = vectors_of(c.snapshot)
     measured = {

@@ -103,12 +103,14 @@ class Candidates:
         scale += sum(float(np.abs(weights).sum()) for _, weights in fields.values())
         if not scale:
             return Listed(self, _NO_DOCS, None, n)
+        # Documents in hand are listed before others, and left out below. Lists have room for a few.
+        listed = max(n, n // 2 + len(omit))
         # Only the order counts: scores are made at most 1.
         words = _Words({name: (its, weights / scale) for name, (its, weights) in fields.items()})
         found, sums = list[Ints](), list[Sums]()
         for i, mask in enumerate(masks):
             if opened[i]:
-                rows, mine = self._of_segment(i, words, point / scale, n, (mask, opened[i]))
+                rows, mine = self._of_segment(i, words, point / scale, listed, (mask, opened[i]))
                 found.append(rows + self.collection.bases[i])
                 sums.append(mine)
         docs, added = np.concatenate(found), np.concatenate(sums)
@@ -137,7 +139,14 @@ class Candidates:
                 words.add(segment, mask, sums, maxima)
                 wanted = min(_BY_WORDS * n, n_open)
                 keys = room_for(wanted)
-                lists.append(keys[: largest_sums(sums, segment.n_docs, maxima, keys, wanted)])
+                found = largest_sums(sums, segment.n_docs, maxima, keys, wanted)
+                lists.append(keys[:found])
+                if found < wanted and not self.weights.dense:
+                    # Away from a document: answers below nothing.
+                    below = np.flatnonzero(sums[: segment.n_docs] < 0)
+                    keys, scores = room_for(wanted - found), np.zeros(len(below), np.float32)
+                    found = largest_scores(below, scores, (sums, factor), keys, wanted - found)
+                    lists.append(keys[:found])
             if self.weights.dense:
                 wanted = min(_BY_HEADS * n, n_open)
                 lists.append(self._by_dense(i, point, wanted, (sums, factor), opened))

@@ -374,9 +374,10 @@ def check_candidates(method: str, candidates: int) -> None:
 
 
 def _best(scores: Floats, n: int) -> Ints:
-    """Give the rows of the n best scores, and those as good."""
-    if n < len(scores):
-        least = np.partition(scores, len(scores) - n)[len(scores) - n]
+    """Give the rows of the n best scores, and those as good; 0 is none, and takes no place."""
+    there = scores[scores != 0]
+    if n < len(there):
+        least = np.partition(there, len(there) - n)[len(there) - n]
         rows = np.flatnonzero(scores >= least - _ROUNDING)
     else:
         rows = np.arange(len(scores))

@@ -161,11 +161,23 @@ def fetch_words(row: Int, words: Words) -> Int:
 @kernel
 def fetch_record(row: Int, records: Stream) -> Int:
     """Read a number from each line of the cache that has the record of a document."""
-    stream, offsets = records
+    stream, _ = records
+    start, stop = place_of_record(row, records)
     total = np.int64(0)
-    for j in range(np.int64(offsets[row]), np.int64(offsets[row + 1]), _LINE):
+    for j in range(start, stop, _LINE):
         total += stream[j]
     return total
+
+
+@kernel
+def place_of_record(row: Int, records: Stream) -> tuple[Int, Int]:
+    """Give where the record of a document begins and ends, within the stream if that is damaged.
+
+    Equals `np.minimum(offsets[row : row + 2], len(stream))`.
+    """
+    stream, offsets = records
+    size: Int = np.int64(len(stream))
+    return min(np.int64(offsets[row]), size), min(np.int64(offsets[row + 1]), size)
 
 
 @kernel
@@ -201,10 +213,10 @@ def words_of(
     as whole numbers, so that the order of words does not matter. Words are read first and then
     compared, as which of them are shared cannot be predicted.
     """
-    stream, offsets = records
+    stream, _ = records
     keys, values, flags = table
     terms, counts, likely = room
-    start, stop = np.int64(offsets[row]), np.int64(offsets[row + 1])
+    start, stop = place_of_record(row, records)
     n, at = get(stream, start, stop)
     term: Int = 0
     total = np.int64(0)
@@ -235,10 +247,10 @@ def title_of(
     `(q[terms] * rarity[terms]).sum() / rarity[terms].sum()` over the terms of the title, 0 for an
     empty one.
     """
-    stream, offsets = records
+    stream, _ = records
     keys, values, flags = table
     terms, counts, _ = room
-    start, stop = np.int64(offsets[row]), np.int64(offsets[row + 1])
+    start, stop = place_of_record(row, records)
     n, at = get(stream, start, stop)
     term: Int = 0
     there, whole = 0.0, 0.0
@@ -324,8 +336,8 @@ def find_term(terms: Ints, term: Int) -> Any:
 @kernel
 def terms_of(row: Int, records: Stream) -> tuple[Ids, Ids]:
     """Read the terms of a document and their counts, from its record."""
-    stream, offsets = records
-    start, stop = np.int64(offsets[row]), np.int64(offsets[row + 1])
+    stream, _ = records
+    start, stop = place_of_record(row, records)
     n, at = get(stream, start, stop)
     size = min(n, stop - start)
     terms, counts = np.empty(size, np.int32), np.empty(size, np.int32)
