@@ -41,7 +41,7 @@ _UNREADABLE = (zipfile.BadZipFile, struct.error, OSError, ValueError, LookupErro
 MOST_BUFFERED = 1 << 16
 # Values that lead nowhere, whatever they are: kernels guard themselves against them. Their
 # checksums are looked at by `check` alone, because that reads nearly all bytes of a collection.
-_WORDS = ("records", "postings.docs", "postings.counts", "postings.impacts")
+_WORDS = ("records", "postings.docs", "postings.counts", "postings.impacts", "columns.codes")
 BULK = {field + name for field in ("", "title.", "exact.") for name in _WORDS}
 BULK |= {"cards", "positions", "codes", "tiles", "words.terms", "words.weights", "basis"}
 # Of these a few rows are looked up, wherever they are.

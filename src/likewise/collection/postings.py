@@ -20,6 +20,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from likewise.collection.arrays import Arrays, Output
+from likewise.collection.impact_columns import write_columns
 from likewise.collection.records import PART, get, read_terms
 from likewise.compiled import (
     Bytes,
@@ -139,6 +140,7 @@ def write_postings(
             first = last
         total = int(ends[-1]) if len(ends) else 0
         all_entries.append(np.array([total << 32], np.uint64))
+        write_columns(out, all_entries.values(), docs.values(), impacts.values())
     out.put("postings.terms", terms, np.uint32)
     out.put("postings.heads", heads)
     out.put("postings.large-at", _joined(large_at), np.uint32)

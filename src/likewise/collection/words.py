@@ -15,6 +15,7 @@ import numpy as np
 
 from likewise.collection.arrays import Arrays, Memory, PrefixedArrays, PrefixedOutput
 from likewise.collection.files import REMEDY
+from likewise.collection.impact_columns import ImpactColumns, read_columns
 from likewise.collection.pack import Pack, Packer
 from likewise.collection.postings import (
     Bounds,
@@ -112,7 +113,7 @@ class Words:
         self._n_docs, self._n_terms = size
         self._deleted, self._deleted_pack = gone
         if before is not None:
-            shared = ("_arrays", "lengths", "records", "postings", "bounds")
+            shared = ("_arrays", "lengths", "records", "postings", "columns", "bounds")
             # By name: another thread may be opening more of the one before.
             vars(self).update({n: vars(before)[n] for n in shared if n in vars(before)})
 
@@ -145,6 +146,11 @@ class Words:
     def postings(self) -> Postings:
         """The documents of each word."""
         return read_postings(self._arrays)
+
+    @cached_property
+    def columns(self) -> ImpactColumns:
+        """The impacts of frequent terms, for all documents."""
+        return read_columns(self._arrays, self.name)
 
     @cached_property
     def bounds(self) -> Bounds:

@@ -8,6 +8,8 @@ from typing import Any
 
 import numpy as np
 
+from likewise.borrowed import borrowed
+from likewise.collection.impact_columns import ImpactColumns
 from likewise.collection.postings import LARGE, Postings, bm25_norms
 from likewise.collection.segment import Segment
 from likewise.collection.words import Words, term_rows
@@ -130,7 +132,8 @@ class BM25Search:
         table, _, gone = self._lookup.segment(0)
         words, scale = self.segment(0)
         numbers = (table.first, *self._lookup.limits, *scale, self._statistics.n_docs)
-        return (*table[:3], *gone, *words.postings, *words[1:]), np.array(numbers, np.float64)
+        arrays = (*table[:3], *gone, *words.postings, *words[1:-1], *words.columns)
+        return arrays, np.array(numbers, np.float64)
 
     def segment(self, i: int) -> tuple[SegmentWords, Scale]:
         """Give a segment as the kernel reads it."""
@@ -139,9 +142,8 @@ class BM25Search:
             words = self._statistics.collection.segments[i].words(self._statistics.field)
             table, scale = scale_of(self._model, words, self._statistics.average_length)
             records = words.records
-            mine = SegmentWords(
-                words.postings, words.lengths, records.stream, records.offsets, table
-            )
+            stored = (records.stream, records.offsets)
+            mine = SegmentWords(words.postings, words.lengths, *stored, table, words.columns)
             made = self._segments[i] = (mine, scale)
         return made
 
@@ -212,7 +214,8 @@ def rank_batch(
         arrays[12],
         arrays[13],
     )
-    words = SegmentWords(postings, arrays[14], arrays[15], arrays[16], arrays[17])
+    columns = ImpactColumns(arrays[18], arrays[19], arrays[20])
+    words = SegmentWords(postings, arrays[14], arrays[15], arrays[16], arrays[17], columns)
     same = numbers[10] > 0
     scale = Scale(
         numbers[5],
@@ -266,4 +269,6 @@ def search_batch(
             continue
         query = quantise(numbers[a:b], weights[a:b])
         mine = Best(keys[q], sizes[q : q + 1])
-        search_bm25(Search(words, scale, query, documents, mine, space), rows[a:b])
+        # Who called has what is stored, and the workspace.
+        stored, room = borrowed(words), borrowed(space)
+        search_bm25(Search(stored, scale, query, borrowed(documents), mine, room), rows[a:b])

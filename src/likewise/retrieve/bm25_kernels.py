@@ -16,9 +16,11 @@ from typing import Any
 
 import numpy as np
 
+from likewise.byte_lanes import can_look_up
+from likewise.collection.impact_columns import COLUMN_FROM
 from likewise.collection.postings import BLOCK, Postings, block_of, start_of
 from likewise.compiled import Bytes, Int, Ints, Shorts, kernel
-from likewise.neighbours.largest import kth_largest, strided_maxima
+from likewise.neighbours.largest import kth_largest, kth_of_few, strided_maxima
 from likewise.retrieve.bm25_scores import score_by_block, score_by_records, score_found
 from likewise.retrieve.bm25_state import (
     Block,
@@ -28,6 +30,7 @@ from likewise.retrieve.bm25_state import (
     is_open,
     threshold_of,
 )
+from likewise.retrieve.columns import MOST_COLUMNS, add_columns, column_error, find_in_column
 from likewise.retrieve.order import order_of
 from likewise.retrieve.sums import (
     GROUP,
@@ -47,6 +50,8 @@ _LOOK_COST = 5000
 _FINE_LOOK_COST = 10000
 _GLANCE_COST = 2000
 _FIND_COST = 50
+_COLUMN_COST = 1500
+_CODE_COST = 10
 _SCORE_COST = 3
 _RECORD_COST = 1000
 _EARLY_COST = 1000
@@ -92,11 +97,21 @@ def search_bm25(search: Search, rows: Ints) -> None:
             off = max(off, scale.large_error)
         error[i] = np.int64(weight * off / 256.0) + 3
     order = order_of(rate)
-    here, tops = np.empty(n, np.int64), np.empty(n, np.int64)
+    here, by_column = np.empty(n, np.int64), np.empty(n, np.int64)
+    tops, columns = np.zeros(n, np.int64), np.full(n, -1, np.int64)
+    coded = words.columns.entries
+    # Where the columns of a term begin, and after the last read where they go on.
+    places = np.full(n, len(coded), np.int64)
+    # Columns tell less of documents than postings: for many answers too many would have to be scored.
+    one_by_one = len(best.keys) * min(_RECORD_COST, n * _FIND_COST) <= _SCORE_COST * n_postings
+    if can_look_up() and one_by_one:
+        for i in range(n):
+            if rows[i] >= 0 and np.int64(postings.heads[rows[i], 1]) >= COLUMN_FROM:
+                places[i] = np.searchsorted(coded, np.uint32(at[i]))
     starts, stops = np.zeros(n, np.int64), np.zeros(n, np.int64)
-    rest, left, errors = np.zeros((3, n + 1), np.int64)
+    rest, left, asking, errors = np.zeros((4, n + 1), np.int64)
     for number in range((documents.n_docs + BLOCK - 1) // BLOCK):
-        n_here = 0
+        n_lists, n_columns, n_in_block, of_columns = 0, 0, 0, 0
         for i in order:
             starts[i] = stops[i] = 0
             e = at[i]
@@ -104,26 +119,49 @@ def search_bm25(search: Search, rows: Ints) -> None:
                 continue
             at[i] += 1
             starts[i], stops[i] = start_of(postings.entries, e), start_of(postings.entries, e + 1)
+            n_in_block += stops[i] - starts[i]
             largest = table[np.int64(postings.entries[e]) & 255]
-            tops[n_here] = bound_of(largest, query.integers[i])
-            here[n_here] = i
-            n_here += 1
-        rest[n_here] = left[n_here] = 0
+            tops[i] = bound_of(largest, query.integers[i])
+            place = places[i]
+            has_column = place < len(coded) and np.int64(coded[place]) == e
+            places[i] += np.int64(has_column)
+            if has_column and n_columns < MOST_COLUMNS:
+                columns[i] = place
+                by_column[n_columns] = i
+                n_columns += 1
+                of_columns += query.integers[i]
+            else:
+                columns[i] = -1
+                here[n_lists] = i
+                n_lists += 1
+        n_here = n_lists + n_columns
+        for j in range(n_columns):
+            here[n_lists + j] = by_column[j]
+        rest[n_here] = left[n_here] = asking[n_here] = 0
         for j in range(n_here - 1, -1, -1):
-            rest[j] = rest[j + 1] + tops[j]
-            left[j] = left[j + 1] + stops[here[j]] - starts[here[j]]
+            i = here[j]
+            rest[j] = rest[j + 1] + tops[i]
+            left[j] = left[j + 1] + (_COLUMN_COST if j >= n_lists else stops[i] - starts[i])
+            asking[j] = asking[j + 1] + (_CODE_COST if j >= n_lists else _FIND_COST)
         if n_here == 0 or rest[0] < threshold_of(best, query):
             continue
         errors[0] = query.slack
         for j in range(n_here):
             errors[j + 1] = errors[j] + error[here[j]]
-        block = Block(number * BLOCK, here[:n_here], starts, stops, rest, left, errors)
-        if left[0] < _SPARSE:
+            if j >= n_lists:
+                weight = query.integers[here[j]]
+                errors[j + 1] += column_error(search, weight, of_columns)
+        first = number * BLOCK
+        n_groups = (min(BLOCK, documents.n_docs - first) + GROUP - 1) // GROUP
+        runs = (here[:n_here], starts, stops, columns)
+        costs = (left, asking, errors)
+        block = Block(first, n_groups, *runs, n_lists, n_in_block, rest, *costs)
+        if n_in_block < _SPARSE:
             n_found = _list_few(search, block)
         else:
             n_found = _list_many(search, block, n_postings)
         _score(search, block, n_found)
-        n_postings -= left[0]
+        n_postings -= n_in_block
         _clear(search, block)
 
 
@@ -139,6 +177,9 @@ def _has_large(postings: Postings, first_entry: Int, last_entry: Int) -> Any:
 def _raised(sums: Shorts, k: Int, error: Int, threshold: Int) -> Int:
     """Give what k documents have at least by their sums so far, if it is more."""
     least = threshold + error
+    if k < _MANY:
+        least = kth_of_few(sums, k, least)
+        return max(least - error, threshold)
     values = np.empty(len(sums), np.int64)
     n: Int = 0
     for j in range(len(sums)):
@@ -148,23 +189,24 @@ def _raised(sums: Shorts, k: Int, error: Int, threshold: Int) -> Int:
 
 
 @kernel
-def _look(search: Search, block: Block, done: Int, threshold: Int) -> Int:
-    """Find the maxima of groups; give what k documents have at least.
+def _look(search: Search, block: Block, error: Int, threshold: Int) -> Int:
+    """Find the maxima of groups; give what k documents have at least, if sums are off by `error`.
 
     Sums of barred documents are taken away before: they must not count.
     """
     space, documents, k = search.space, search.documents, len(search.best.keys)
+    maxima = space.maxima[: block.n_groups]
     if documents.barred:
         n = min(BLOCK, documents.n_docs - block.first)
         bar(space.sums[:n], documents.open[block.first : block.first + n])
-    group_maxima(space.sums, space.maxima)
+    group_maxima(space.sums, maxima)
     if search.best.sizes[0] == k:
         return threshold
     if k < _MANY:
-        return _raised(space.maxima, k, block.errors[done], threshold)
+        return _raised(maxima, k, error, threshold)
     fine = np.empty(BLOCK // _FINE, np.uint16)
     strided_maxima(space.sums, fine)
-    return _raised(fine, k, block.errors[done], threshold)
+    return _raised(fine, k, error, threshold)
 
 
 # Documents of a block that may win
@@ -206,48 +248,56 @@ def _list_many(search: Search, block: Block, n_postings: Int) -> Int:
     docs, impacts = words.postings.docs, words.postings.impacts
     by = (words.table, search.scale.same)
     here, starts, stops, integers = block.here, block.starts, block.stops, search.query.integers
-    rest, left = block.rest, block.left
-    n_here, k = len(here), len(best.keys)
+    rest, left, asking = block.rest, block.left, block.asking
+    n_here, n_lists, k = len(here), block.n_lists, len(best.keys)
     look_cost = _LOOK_COST if k < _MANY else _FINE_LOOK_COST
     threshold = threshold_of(best, search.query)
     since, rest_at_look, done = 0, rest[0], 0
     scored = _by_sums(space, 0)
     while done < n_here:
         # So many documents can be looked up for what adding the rest would cost.
-        most = left[done] // ((n_here - done) * _FIND_COST)
+        most = left[done] // asking[done]
         if rest[done] < threshold and left[0] - left[done] < most:
             break
         if best.sizes[0] < k:
             # Due when the rest has fallen, and when it first could bring no other document.
             is_due = rest[done] < max(_FALLEN * rest_at_look, min(threshold, rest_at_look))
-            if is_due and since >= look_cost and left[done] > look_cost:
+            if is_due and not len(scored) and since >= look_cost and left[done] - left[n_lists] > look_cost:
                 since, rest_at_look = 0, rest[done]
-                threshold = _look(search, block, done, threshold)
+                threshold = _look(search, block, block.errors[done], threshold)
                 if threshold > 1 and k * _EARLY_COST * n_here < n_postings:
                     # Those with the best sums so far are scored at once.
-                    n = _take_above(search, block, threshold + block.errors[done])
-                    scored = _by_sums(space, n)[: k + _MORE]
-                    for first in range(0, len(scored), TOGETHER):
-                        _score_some(search, block, scored[first : first + TOGETHER])
+                    scored = _score_leading(search, block, threshold + block.errors[done])
                     threshold = max(threshold, threshold_of(best, search.query))
                     since = _GLANCE_COST
         if rest[done] < threshold and since >= _GLANCE_COST and left[done] > _GLANCE_COST:
             since = 0
             if _are_few(sums, documents, block.first, threshold - rest[done], most):
                 break
+        if done == n_lists:
+            add_columns(search, block, done, threshold)
+            done = n_here
+            break
         i = here[done]
         a, b = starts[i], stops[i]
         _add(docs[a:b], impacts[a:b], by, integers[i], sums)
         since += b - a
         done += 1
-    threshold = _look(search, block, done, threshold)
+    if best.sizes[0] < k and not len(scored) and _pays(block, k):
+        # Those with the best sums are scored first, by which is known what others must have.
+        scored = _score_leading(search, block, _look(search, block, 0, threshold))
+        threshold = max(threshold, threshold_of(best, search.query))
+    else:
+        threshold = _look(search, block, block.errors[done], threshold)
     for doc in scored:
         sums[doc] = 0
     n = _take_above(search, block, max(threshold - rest[done], 1))
     for j in range(done, n_here):
         i = here[j]
         a, b = starts[i], stops[i]
-        if n * _FIND_COST < b - a:
+        if j >= n_lists:
+            find_in_column(search, block, i, found[:n])
+        elif n * _FIND_COST < b - a:
             _find(docs[a:b], impacts[a:b], by[0], integers[i], found[:n], sums)
         else:
             _add(docs[a:b], impacts[a:b], by, integers[i], sums)
@@ -256,6 +306,16 @@ def _list_many(search: Search, block: Block, n_postings: Int) -> Int:
         n = _keep_above(found, sums, n, threshold - rest[j + 1])
     threshold = _raised_by_found(search, block, n, n_here, threshold)
     return _keep_above(found, sums, n, threshold)
+
+
+@kernel
+def _score_leading(search: Search, block: Block, least: Int) -> Shorts:
+    """Score the few documents with the best sums, if these are `least` or more; give which."""
+    n = _take_above(search, block, least)
+    leading = _by_sums(search.space, n)[: len(search.best.keys) + _MORE]
+    for first in range(0, len(leading), TOGETHER):
+        _score_some(search, block, leading[first : first + TOGETHER])
+    return leading
 
 
 @kernel
@@ -271,7 +331,7 @@ def _by_sums(space: Workspace, n: Int) -> Shorts:
 def _score(search: Search, block: Block, n: Int) -> None:
     """Score the documents found that may win, the way that takes less."""
     space, best = search.space, search.best
-    if _SCORE_COST * block.left[0] < n * min(_RECORD_COST, len(block.here) * _FIND_COST):
+    if not _pays(block, n):
         score_found(search, block, n)
         return
     docs = _by_sums(space, n)
@@ -284,6 +344,12 @@ def _score(search: Search, block: Block, n: Int) -> None:
         if last == first:
             break
         _score_some(search, block, docs[first:last])
+
+
+@kernel
+def _pays(block: Block, n: Int) -> Any:
+    """Tell whether scoring so many documents one by one takes less than by all postings."""
+    return n * min(_RECORD_COST, block.asking[0]) <= _SCORE_COST * block.n_postings
 
 
 @kernel
@@ -353,7 +419,7 @@ def _are_few(sums: Shorts, documents: Documents, first_doc: Int, least: Int, mos
 @kernel
 def _take_above(search: Search, block: Block, least: Int) -> Int:
     """List the documents with sums of `least` or more that may be answers; give how many."""
-    documents, maxima = search.documents, search.space.maxima
+    documents, maxima = search.documents, search.space.maxima[: block.n_groups]
     sums, found = search.space.sums, search.space.found
     enough = np.uint16(min(least, MOST))
     # Unsigned, so that it is not looked at as a place from the end.
@@ -388,7 +454,7 @@ def _keep_above(found: Shorts, sums: Shorts, n: Int, least: Int) -> Int:
 def _clear(search: Search, block: Block) -> None:
     """Set the sums of a block to zero."""
     sums, docs = search.space.sums, search.words.postings.docs
-    if block.left[0] >= _SPARSE:
+    if block.n_postings >= _SPARSE:
         sums[:] = 0
         return
     for i in block.here:

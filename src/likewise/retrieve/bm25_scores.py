@@ -6,13 +6,14 @@ from typing import Any
 
 import numpy as np
 
+from likewise.collection.impact_columns import code_in, codes_of
 from likewise.collection.postings import LARGE, Postings, stored_impact
 from likewise.collection.records import PART, get, read_terms
-from likewise.compiled import Floats, Int, Ints, Shorts, kernel
+from likewise.compiled import Bytes, Floats, Ids, Int, Ints, Shorts, inlined_kernel, kernel
+from likewise.lanes import prefetch
 from likewise.retrieve.best import key_of, push
 from likewise.retrieve.bm25_state import Block, Search
 from likewise.retrieve.impacts import large_count
-from likewise.retrieve.order import order_of
 from likewise.retrieve.sums import (
     MOST,
     TOGETHER,
@@ -23,7 +24,13 @@ from likewise.retrieve.sums import (
 )
 
 # A count that is larger is looked up, as its impact is that of others as well.
-_MOST_TOLD = 32
+_MOST_TOLD = 5
+_SPREAD = 0x9E3779B1
+# Records are read ahead by so many lines of memory.
+_LINE, _LINES = 64, 3
+# A query's numbers and weights, and slots of the numbers; parts of a score, terms, counts.
+HashedQuery = tuple[Ints, Floats, Ids]
+Room = tuple[Floats, Ids, Ids]
 
 
 @kernel
@@ -39,60 +46,90 @@ def norm_of(length: Int, scale: Scale) -> Any:
     return norm_by(length, scale.average_length, scale.k1, scale.b)
 
 
-@kernel
-def count_of(postings: Postings, p: Int, stored: Any, norm: Any) -> Any:
-    """Give the count of a posting by its impact, and the norm that impacts are stored by.
+@inlined_kernel
+def only_count(found: Any, told: Bytes, row: Int) -> Int:
+    """Give the count that an impact, or its code, tells of; 0 if it may be of several.
 
-    Nearly every impact is that of one count alone, so that counts, which nothing else of a search
-    reads, stay on the disk. Equals `counts[p]`, or the large count that stands for it.
+    A row of `told` has what the first few counts of a document would have, ascending. Nearly every
+    impact is that of one count alone, so that counts, which nothing else of a search reads, stay on
+    the disk.
     """
-    count: Int = 1
-    while count < _MOST_TOLD and stored_impact(count, norm) < stored:
-        count += 1
-    if stored_impact(count, norm) == stored and stored_impact(count + 1, norm) > stored:
-        return np.float32(count)
-    if postings.counts[p] == LARGE:
-        return large_count(postings.large_at, postings.large_counts, p)
-    return np.float32(postings.counts[p])
+    count: Int = 0
+    for c in range(_MOST_TOLD - 1):
+        count += (c + 1) * np.int64(told[row, c] == found and told[row, c + 1] > found)
+    if count > 1 and told[row, count - 2] == found:
+        return 0
+    return count
 
 
 @kernel
+def kept_count(postings: Postings, p: Int) -> Int:
+    """Give the count of a posting. Equals `counts[p]`, or the large count that stands for it."""
+    if postings.counts[p] == LARGE:
+        return np.int64(large_count(postings.large_at, postings.large_counts, p))
+    return np.int64(postings.counts[p])
+
+
+@kernel
+def slots_of(numbers: Ints) -> Ids:
+    """Give a hash table of terms: the place of each in `numbers`, -1 in empty slots."""
+    size: Int = 16
+    while size < 4 * len(numbers):
+        size *= 2
+    slots = np.full(size, -1, np.int32)
+    for i in range(len(numbers)):
+        slot = slot_of(numbers[i], size)
+        while slots[slot] >= 0:
+            slot = (slot + 1) & (size - 1)
+        slots[slot] = i
+    return slots
+
+
+@inlined_kernel
+def slot_of(term: Int, size: Int) -> Int:
+    """Give the slot of a term in a table of a size that is a power of two (Fibonacci hashing)."""
+    return (np.int64(term) * _SPREAD >> 16) & (size - 1)
+
+
+@inlined_kernel
 def record_score(
-    words: SegmentWords, scale: Scale, query: QuantisedQuery, order: Ints, doc: Int, parts: Floats
+    stream: Bytes, span: tuple[Int, Int], norm: Any, query: HashedQuery, room: Room
 ) -> Any:
-    """Score a document by its record; `order` sorts the query's numbers, `parts` has room for all.
+    """Score a document by its record, which stands from where to where `span` says.
 
     Equals `score_counts` of it.
     """
-    parts[:] = 0
-    stream = words.stream
-    start, stop = np.int64(words.offsets[doc]), np.int64(words.offsets[doc + 1])
+    numbers, weights, slots = query
+    parts, terms, counts = room
+    for i in range(len(parts)):
+        parts[i] = 0
+    start, stop = span
     n, place = get(stream, start, stop)
-    norm = norm_of(np.int64(words.lengths[doc]), scale)
-    terms, counts = np.empty(PART, np.int32), np.empty(PART, np.int32)
     term: Int = 0
-    at, wanted = 0, query.numbers[order[0]]
     # No more than bytes, whatever a damaged record says.
     left: Int = min(n, stop - start)
-    while left > 0 and at < len(order):
+    while left > 0:
         m = min(left, PART)
         term, place = read_terms(stream, place, stop, term, terms[:m], counts[:m])
         for j in range(m):
-            while wanted < terms[j]:
-                at += 1
-                if at == len(order):
-                    break
-                wanted = query.numbers[order[at]]
-            if at == len(order):
-                break
-            if wanted == terms[j]:
-                count = np.float32(counts[j])
-                parts[order[at]] = query.weights[order[at]] * (count / (count + norm))
+            slot = slot_of(terms[j], len(slots))
+            while slots[slot] >= 0:
+                i = slots[slot]
+                if numbers[i] == terms[j]:
+                    count = np.float32(counts[j])
+                    parts[i] = weights[i] * (count / (count + norm))
+                slot = (slot + 1) & (len(slots) - 1)
         left -= m
     total = np.float32(0)
     for i in range(len(parts)):
         total += parts[i]
     return total
+
+
+@kernel
+def make_room(n: Int) -> Room:
+    """Make what scoring records by n terms needs: parts of a score, terms and counts."""
+    return np.empty(n, np.float32), np.empty(PART, np.int32), np.empty(PART, np.int32)
 
 
 @kernel
@@ -130,33 +167,56 @@ def score_found(search: Search, block: Block, n: Int) -> None:
 
 @kernel
 def score_by_block(search: Search, block: Block, docs: Shorts) -> None:
-    """Score some documents by their postings, which are looked for in a block.
+    """Score some documents by their columns and postings, which are looked for in a block.
 
     Equals `score_found` of them. Of `TOGETHER` and fewer.
     """
     words, query, scale, best = search.words, search.query, search.scale, search.best
-    postings, lengths, weights = words.postings, words.lengths, query.weights
-    starts, stops = block.starts, block.stops
+    postings, columns, lengths, weights = words.postings, words.columns, words.lengths, query.weights
+    starts, stops, codes = block.starts, block.stops, columns.codes
     places, impacts = np.empty(TOGETHER, np.int64), np.empty(TOGETHER, np.uint8)
-    norms, stored, scores = np.empty((3, TOGETHER), np.float32)
+    norms, scores = np.empty((2, TOGETHER), np.float32)
+    # What the first few counts would have of each document: stored impacts, and their codes.
+    told, coded = np.empty((2, TOGETHER, _MOST_TOLD), np.uint8)
     bits = scores.view(np.int32)
     base = search.documents.base + block.first
     n = len(docs)
+    code_of = codes_of(columns.levels) if block.n_lists < len(block.here) else columns.levels
     for j in range(n):
         length = np.int64(lengths[block.first + np.int64(docs[j])])
         norms[j] = norm_of(length, scale)
-        stored[j] = norm_by(length, scale.stored_average, scale.stored_k1, scale.stored_b)
+        norm = norm_by(length, scale.stored_average, scale.stored_k1, scale.stored_b)
+        for count in range(_MOST_TOLD):
+            told[j, count] = stored_impact(count + 1, norm)
+        if block.n_lists < len(block.here):
+            for count in range(_MOST_TOLD):
+                coded[j, count] = code_of[told[j, count]]
         scores[j] = 0
     for i in range(len(weights)):
         a, b = starts[i], stops[i]
         if a == b:
             continue
-        here, weight = postings.docs[a:b], weights[i]
-        find_places(here, postings.impacts[a:b], docs, places, impacts)
+        here, weight, column = postings.docs[a:b], weights[i], block.columns[i]
+        if column < 0:
+            find_places(here, postings.impacts[a:b], docs, places, impacts)
         for j in range(n):
-            if here[places[j]] == docs[j]:
-                count = count_of(postings, a + places[j], impacts[j], stored[j])
-                scores[j] += weight * (count / (count + norms[j]))
+            count: Int = 0
+            if column >= 0:
+                code = code_in(codes, column, np.int64(docs[j]))
+                if code == 0:
+                    continue
+                count = only_count(code, coded, j)
+                if count == 0:
+                    mine = docs[j : j + 1]
+                    find_places(here, postings.impacts[a:b], mine, places[j:], impacts[j:])
+            elif here[places[j]] != docs[j]:
+                continue
+            if count == 0:
+                count = only_count(impacts[j], told, j)
+            if count == 0:
+                count = kept_count(postings, a + places[j])
+            number = np.float32(count)
+            scores[j] += weight * (number / (number + norms[j]))
     for j in range(n):
         key = key_of(bits[j], base + np.int64(docs[j]))
         best.sizes[0] = push(best.keys, best.sizes[0], key)
@@ -166,12 +226,25 @@ def score_by_block(search: Search, block: Block, docs: Shorts) -> None:
 def score_by_records(search: Search, block: Block, docs: Shorts) -> None:
     """Score some documents by their records. Equals `score_by_block`."""
     query, best = search.query, search.best
-    order = order_of(query.numbers.astype(np.float64))
-    parts = np.empty(len(query.weights), np.float32)
+    lengths, offsets, stream = search.words.lengths, search.words.offsets, search.words.stream
+    scale, first = search.scale, block.first
+    hashed = (query.numbers, query.weights, slots_of(query.numbers))
+    room = make_room(len(query.weights))
+    keys, sizes = best.keys, best.sizes
     scores = np.empty(1, np.float32)
     bits = scores.view(np.int32)
+    # Memory is waited for once.
     for within in docs:
-        doc = block.first + np.int64(within)
-        scores[0] = record_score(search.words, search.scale, query, order, doc, parts)
+        prefetch(offsets, np.uintp(first) + np.uintp(within))
+        prefetch(lengths, np.uintp(first) + np.uintp(within))
+    for within in docs:
+        start = np.uintp(offsets[first + np.int64(within)])
+        for line in range(_LINES):
+            prefetch(stream, start + np.uintp(line * _LINE))
+    for within in docs:
+        doc = first + np.int64(within)
+        span = (np.int64(offsets[doc]), np.int64(offsets[doc + 1]))
+        norm = norm_of(np.int64(lengths[doc]), scale)
+        scores[0] = record_score(stream, span, norm, hashed, room)
         key = key_of(bits[0], search.documents.base + doc)
-        best.sizes[0] = push(best.keys, best.sizes[0], key)
+        sizes[0] = push(keys, sizes[0], key)

@@ -11,6 +11,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from likewise.collection.impact_columns import ImpactColumns
 from likewise.collection.postings import BLOCK_BITS, Postings
 from likewise.compiled import Bools, Bytes, Floats, Int, Ints, Offsets, Shorts, kernel
 
@@ -21,6 +22,8 @@ TOGETHER = 16
 # What sums are kept below, and how many terms a query may have for that.
 MOST = 65535
 MOST_TERMS = 4096
+# What bounds by postings add up to at most; those by columns are rounded up by more.
+_TOTAL = 60_000
 
 
 class SegmentWords(NamedTuple):
@@ -35,6 +38,7 @@ class SegmentWords(NamedTuple):
     stream: Bytes
     offsets: Offsets
     table: Bytes
+    columns: ImpactColumns
 
 
 class Scale(NamedTuple):
@@ -78,7 +82,7 @@ def quantise(numbers: Ints, weights: Floats) -> QuantisedQuery:
     total = 0.0
     for i in range(n):
         total += np.float64(weights[i])
-    step = (MOST - 2.0 * n - 2.0) / total
+    step = (_TOTAL - 2.0 * n - 2.0) / total
     integers = np.empty(n, np.int64)
     for i in range(n):
         integers[i] = np.int64(np.float64(weights[i]) * step) + 1
