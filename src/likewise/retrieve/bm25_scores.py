@@ -24,7 +24,9 @@ from likewise.retrieve.sums import (
 )
 
 # A count that is larger is looked up, as its impact is that of others as well.
-_MOST_TOLD = 5
+_MOST_TOLD = 32
+# What so many counts would have is worked out once for a document.
+_FEW_TOLD = 5
 _SPREAD = 0x9E3779B1
 # Records are read ahead by so many lines of memory.
 _LINE, _LINES = 64, 3
@@ -48,14 +50,12 @@ def norm_of(length: Int, scale: Scale) -> Any:
 
 @inlined_kernel
 def only_count(found: Any, told: Bytes, row: Int) -> Int:
-    """Give the count that an impact, or its code, tells of; 0 if it may be of several.
+    """Give the count that an impact, or its code, tells of; 0 if it may be of several or of more.
 
-    A row of `told` has what the first few counts of a document would have, ascending. Nearly every
-    impact is that of one count alone, so that counts, which nothing else of a search reads, stay on
-    the disk.
+    A row of `told` has what the first few counts of a document would have, ascending.
     """
     count: Int = 0
-    for c in range(_MOST_TOLD - 1):
+    for c in range(_FEW_TOLD - 1):
         count += (c + 1) * np.int64(told[row, c] == found and told[row, c + 1] > found)
     if count > 1 and told[row, count - 2] == found:
         return 0
@@ -63,8 +63,17 @@ def only_count(found: Any, told: Bytes, row: Int) -> Int:
 
 
 @kernel
-def kept_count(postings: Postings, p: Int) -> Int:
-    """Give the count of a posting. Equals `counts[p]`, or the large count that stands for it."""
+def count_of(postings: Postings, p: Int, stored: Any, norm: Any) -> Int:
+    """Give the count of a posting by its impact, and the norm that impacts are stored by.
+
+    Nearly every impact is that of one count alone, so that counts, which nothing else of a search
+    reads, stay on the disk. Equals `counts[p]`, or the large count that stands for it.
+    """
+    count: Int = 1
+    while count < _MOST_TOLD and stored_impact(count, norm) < stored:
+        count += 1
+    if stored_impact(count, norm) == stored and stored_impact(count + 1, norm) > stored:
+        return count
     if postings.counts[p] == LARGE:
         return np.int64(large_count(postings.large_at, postings.large_counts, p))
     return np.int64(postings.counts[p])
@@ -175,9 +184,9 @@ def score_by_block(search: Search, block: Block, docs: Shorts) -> None:
     postings, columns, lengths, weights = words.postings, words.columns, words.lengths, query.weights
     starts, stops, codes = block.starts, block.stops, columns.codes
     places, impacts = np.empty(TOGETHER, np.int64), np.empty(TOGETHER, np.uint8)
-    norms, scores = np.empty((2, TOGETHER), np.float32)
+    norms, stored_norms, scores = np.empty((3, TOGETHER), np.float32)
     # What the first few counts would have of each document: stored impacts, and their codes.
-    told, coded = np.empty((2, TOGETHER, _MOST_TOLD), np.uint8)
+    told, coded = np.empty((2, TOGETHER, _FEW_TOLD), np.uint8)
     bits = scores.view(np.int32)
     base = search.documents.base + block.first
     n = len(docs)
@@ -186,10 +195,11 @@ def score_by_block(search: Search, block: Block, docs: Shorts) -> None:
         length = np.int64(lengths[block.first + np.int64(docs[j])])
         norms[j] = norm_of(length, scale)
         norm = norm_by(length, scale.stored_average, scale.stored_k1, scale.stored_b)
-        for count in range(_MOST_TOLD):
+        stored_norms[j] = norm
+        for count in range(_FEW_TOLD):
             told[j, count] = stored_impact(count + 1, norm)
         if block.n_lists < len(block.here):
-            for count in range(_MOST_TOLD):
+            for count in range(_FEW_TOLD):
                 coded[j, count] = code_of[told[j, count]]
         scores[j] = 0
     for i in range(len(weights)):
@@ -214,7 +224,7 @@ def score_by_block(search: Search, block: Block, docs: Shorts) -> None:
             if count == 0:
                 count = only_count(impacts[j], told, j)
             if count == 0:
-                count = kept_count(postings, a + places[j])
+                count = count_of(postings, a + places[j], impacts[j], stored_norms[j])
             number = np.float32(count)
             scores[j] += weight * (number / (number + norms[j]))
     for j in range(n):
