@@ -35,7 +35,17 @@ ROOMS = [
     "app",
 ]
 GROUND = ["arguments", "errors", "records", "forking", "notation", "registry"]
-GROUND += ["compiled", "lanes", "ahead", "jit", "linking", "signatures", "kernel_folders"]
+GROUND += [
+    "compiled",
+    "lanes",
+    "byte_lanes",
+    "borrowed",
+    "ahead",
+    "jit",
+    "linking",
+    "signatures",
+    "kernel_folders",
+]
 
 
 def imported_modules(path, package=""):
@@ -112,7 +122,15 @@ def test_few_modules_compile_and_limit_threads():
         packages |= {
             name for name in ("numba", "llvmlite") if f'"{name}' in path.read_text("utf-8")
         }
-        allowed = path.stem in ("compiled", "jit", "lanes", "linking", "signatures")
+        allowed = path.stem in (
+            "compiled",
+            "jit",
+            "lanes",
+            "byte_lanes",
+            "borrowed",
+            "linking",
+            "signatures",
+        )
         assert allowed or not packages & {"numba", "llvmlite", "threadpoolctl"}, path
 
 

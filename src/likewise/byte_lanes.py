@@ -101,7 +101,7 @@ def add_looked_up(context: Any, sums: Any, codes: Any, at: Any, tables: Any, tab
         kind = _ir().FunctionType(half, [half, half])
         look_up = builder.module.declare_intrinsic("llvm.x86.avx2.pshuf.b", (), kind)
         found = [builder.call(look_up, [twice, each]) for each in (low, high)]
-        return builder.add(given[0], _shuffled(builder, *found, range(BYTES)))
+        return builder.add(given[0], _shuffled(builder, found[0], found[1], range(BYTES)))
 
     return _bytes()(_bytes(), codes, _types().uintp, tables, _types().uintp), build
 

@@ -1,20 +1,24 @@
 """Is search by sums of bounds the same as scoring every document?"""
 
 import math
+from itertools import pairwise
 
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from likewise.collection.postings import BLOCK, bm25_norms
+from likewise.collection.postings import BLOCK, bm25_norms, stored_impact
 from likewise.errors import DamagedError
-from likewise.neighbours.largest import kth_largest, strided_maxima
+from likewise.neighbours.largest import kth_largest, kth_of_few, strided_maxima
 from likewise.retrieve.bm25 import scale_of
 from likewise.retrieve.bm25_scores import (
     count_of,
+    make_room,
     norm_of,
+    only_count,
     record_score,
+    slots_of,
 )
 from likewise.retrieve.documents import score_records
 from likewise.retrieve.lookup import LARGEST_WEIGHT, LEAST_WEIGHT, bm25_weight, joined
@@ -122,6 +126,46 @@ def test_beyond_a_block(make, many_texts):
             assert same(found, retriever.rank(queries, k=k, allowed=allowed, prune=False))
 
 
+@pytest.fixture(scope="module")
+def frequent_words():
+    """More than a block of documents, of which each has many of fifty words, and some of others."""
+    generator = np.random.default_rng(6)
+    texts = []
+    for doc in range(BLOCK + 30_000):
+        words = np.flatnonzero(generator.random(50) < 0.2)
+        texts.append([f"f{w}" for w in words] + [f"r{generator.integers(3000)}"])
+        if doc % 17 == 0:
+            texts[-1] += [f"f{doc % 50}"] * int(generator.integers(1, 12))
+    texts[5] += ["f3"] * 300
+    texts[BLOCK + 9] += ["f4"] * 255
+    return texts
+
+
+def test_frequent_words_are_added_by_columns(make, frequent_words):
+    generator = np.random.default_rng(7)
+    collection = make(frequent_words, deleted=range(3, len(frequent_words), 11))
+    columns = collection.segments[0].words().columns
+    # Of the first block; more than are added together at a time.
+    assert len(columns.entries) == 50
+    some = [f"f{w}" for w in range(50)]
+    queries = [{f"f{w}": 1.0} for w in (3, 4)]
+    queries += [{"f3": 1.0, "f9": 0.01, "r5": 2.0}, {"f4": 1e-20, "r7": 1e20}]
+    for n in (2, 7, 15, 16, 17, 40, 50):
+        chosen = generator.choice(some, n, replace=False).tolist()
+        rare = [f"r{r}" for r in generator.integers(0, 3000, n // 2)]
+        weights = generator.lognormal(0, 1, n + len(rare)).tolist()
+        queries.append(dict(zip(chosen + rare, weights, strict=False)))
+        queries.append(dict.fromkeys(chosen, 1.0))
+    [n_docs] = [segment.n_docs for segment in collection.segments]
+    few, half = ([generator.random(n_docs) < share] for share in (0.001, 0.5))
+    for model in (BM25(), BM25(1.3), BM25(1.2, 0.74)):
+        retriever = Retriever(collection, model)
+        assert retriever._bm25.tells
+        for k, allowed in ((1, None), (10, None), (10, few), (10, half), (100, None), (3000, None)):
+            found = retriever.rank(queries, k=k, allowed=allowed)
+            assert same(found, retriever.rank(queries, k=k, allowed=allowed, prune=False))
+
+
 def test_more_terms_than_sums_have_room_for(make):
     generator = np.random.default_rng(5)
     texts = [[f"w{i}" for i in generator.choice(6000, 2000, replace=False)] for _ in range(20)]
@@ -214,6 +258,8 @@ def test_maxima_of_groups():
 def test_kth_largest_is_that_of_sorting(values, data):
     k = data.draw(st.integers(1, len(values)))
     assert kth_largest(np.array(values), k) == sorted(values)[-k]
+    least = data.draw(st.integers(-60, 60))
+    assert kth_of_few(np.array(values), k, least) == max(sorted(values)[-k], least)
 
 
 @given(n_docs=st.integers(1, 10**7), data=st.data(), given_=st.floats(1e-3, 100))
@@ -264,11 +310,12 @@ def test_a_score_by_the_record_is_that_of_its_counts(make):
     words, scale = retriever._bm25.segment(0)
     query = {term: 1.0 for text in texts[::7] for term in text[:4]} | {"w1": 2.0, "w2": 1.0}
     _, numbers, weights, factors, _ = retriever.weigh([query])
-    parts = np.empty(len(weights), np.float32)
-    order = np.argsort(numbers, kind="stable")
-    quantised = quantise(numbers, weights)
+    hashed = numbers, weights, slots_of(numbers)
+    room = make_room(len(weights))
     docs = np.arange(len(texts))
-    found = [record_score(words, scale, quantised, order, doc, parts) for doc in docs]
+    spans = [(int(a), int(b)) for a, b in pairwise(words.offsets)]
+    norms = [np.float32(norm_of(int(length), scale)) for length in words.lengths]
+    found = [record_score(words.stream, spans[doc], norms[doc], hashed, room) for doc in docs]
     assert found == score_records(retriever, (numbers, weights, factors, 0.0), docs).tolist()
     assert any(found)
 
@@ -289,6 +336,10 @@ def test_counts_are_told_by_impacts(made_for_a_while, seed, pieces):
             held = [*zip(range(len(right)), postings.impacts, norms[postings.docs], strict=True)]
             told = [count_of(postings, *one) for one in held]
             assert told == right.tolist()
+            few = np.array([[stored_impact(c, norm) for c in range(1, 6)] for *_, norm in held])
+            one_by_one = [only_count(at, few, row) for row, (_, at, _) in enumerate(held)]
+            assert all(count in (0, here) for count, here in zip(one_by_one, told, strict=True))
+            assert np.mean(np.array(one_by_one)[right < 4] == right[right < 4]) > 0.8
             # Nearly none has to be looked up.
             blank = postings._replace(counts=np.zeros_like(postings.counts))
             told = [count_of(blank, *one) for one in held]

@@ -83,7 +83,7 @@ def choose_levels(frequencies: Ints) -> Bytes:
     totals = np.concatenate([[0], np.cumsum(frequencies * values)])
     # What raising the impacts above `low` to `high` costs.
     low, high = values[:, None], values[None, :]
-    cost = (high * (counts[high + 1] - counts[low + 1]) - (totals[high + 1] - totals[low + 1]))
+    cost = high * (counts[high + 1] - counts[low + 1]) - (totals[high + 1] - totals[low + 1])
     cost = np.where(low < high, cost.astype(np.float64), np.inf)
     best = cost[0]
     before = []

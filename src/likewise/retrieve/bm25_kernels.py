@@ -1,11 +1,11 @@
 """BM25's best k: exact, and most documents are never scored.
 
 A block of 65,536 documents at a time, terms are added to sums of bounds, those first that say much
-in few postings, until what is left cannot bring a document among the best that has none of them; it
-is looked up for those that may still win (as MaxScore does: Turtle, Flood 1995). What an answer
-must score is known early: those that lead when half of what can be added was added are scored at
-once. Those of a block that may win at the end are scored by their postings in it, which were just
-read.
+in few postings and frequent ones by their columns, until what is left cannot bring a document among
+the best that has none of them; it is looked up for those that may still win (as MaxScore does:
+Turtle, Flood 1995). What an answer must score is known early: those that lead when half of what can
+be added was added, or all of it, are scored at once. Those of a block that may win at the end are
+scored by their postings and columns in it, which were just read.
 
 Costs were chosen on abstracts of arXiv: benchmarks/README.md, `benchmarks/search.py --tune`.
 """
@@ -16,11 +16,10 @@ from typing import Any
 
 import numpy as np
 
-from likewise.byte_lanes import can_look_up
-from likewise.collection.impact_columns import COLUMN_FROM
-from likewise.collection.postings import BLOCK, Postings, block_of, start_of
+from likewise.collection.postings import BLOCK
 from likewise.compiled import Bytes, Int, Ints, Shorts, kernel
 from likewise.neighbours.largest import kth_largest, kth_of_few, strided_maxima
+from likewise.retrieve.bm25_plan import FIND_COST, count_postings, plan_block, plan_search
 from likewise.retrieve.bm25_scores import score_by_block, score_by_records, score_found
 from likewise.retrieve.bm25_state import (
     Block,
@@ -30,7 +29,7 @@ from likewise.retrieve.bm25_state import (
     is_open,
     threshold_of,
 )
-from likewise.retrieve.columns import MOST_COLUMNS, add_columns, column_error, find_in_column
+from likewise.retrieve.columns import add_columns, find_in_column
 from likewise.retrieve.order import order_of
 from likewise.retrieve.sums import (
     GROUP,
@@ -45,13 +44,10 @@ from likewise.retrieve.sums import (
 )
 
 # In postings added: a look at the sums of a block, one at smaller groups, one at a sample of them,
-# finding one posting, scoring by one posting of all in a block, by one record.
+# scoring by one posting of all in a block, by one record.
 _LOOK_COST = 5000
 _FINE_LOOK_COST = 10000
 _GLANCE_COST = 2000
-_FIND_COST = 50
-_COLUMN_COST = 1500
-_CODE_COST = 10
 _SCORE_COST = 3
 _RECORD_COST = 1000
 _EARLY_COST = 1000
@@ -68,8 +64,6 @@ _FINE = 16
 _FALLEN = 0.5
 # A block of fewer postings is gone through by them, not by its sums.
 _SPARSE = 2048
-# A term counts as if it were in so many documents more: among rare ones the heavier comes first.
-_RARE = 64.0
 
 
 @kernel
@@ -78,99 +72,23 @@ def search_bm25(search: Search, rows: Ints) -> None:
 
     Equals scoring every document by `search_segment` without pruning.
     """
-    words, scale, query, documents, best = search[:5]
-    postings, table = words.postings, words.table
-    n = len(rows)
-    at, end = np.zeros(n, np.int64), np.zeros(n, np.int64)
-    rate, error = np.zeros(n), np.zeros(n, np.int64)
-    n_postings: Int = 0
-    for i in range(n):
-        if rows[i] < 0:
-            continue
-        head = postings.heads[rows[i]]
-        at[i], end[i] = np.int64(head[0]), np.int64(postings.heads[rows[i] + 1, 0])
-        n_postings += np.int64(head[1])
-        weight = np.float64(query.integers[i])
-        rate[i] = -np.float64(table[min(head[3], 255)]) * weight / (np.float64(head[1]) + _RARE)
-        off = scale.error
-        if len(postings.large_at) and _has_large(postings, at[i], end[i]):
-            off = max(off, scale.large_error)
-        error[i] = np.int64(weight * off / 256.0) + 3
-    order = order_of(rate)
-    here, by_column = np.empty(n, np.int64), np.empty(n, np.int64)
-    tops, columns = np.zeros(n, np.int64), np.full(n, -1, np.int64)
-    coded = words.columns.entries
-    # Where the columns of a term begin, and after the last read where they go on.
-    places = np.full(n, len(coded), np.int64)
-    # Columns tell less of documents than postings: for many answers too many would have to be scored.
-    one_by_one = len(best.keys) * min(_RECORD_COST, n * _FIND_COST) <= _SCORE_COST * n_postings
-    if can_look_up() and one_by_one:
-        for i in range(n):
-            if rows[i] >= 0 and np.int64(postings.heads[rows[i], 1]) >= COLUMN_FROM:
-                places[i] = np.searchsorted(coded, np.uint32(at[i]))
-    starts, stops = np.zeros(n, np.int64), np.zeros(n, np.int64)
-    rest, left, asking, errors = np.zeros((4, n + 1), np.int64)
+    best, query, documents = search.best, search.query, search.documents
+    # Columns tell less of documents than postings: for many answers too many are to be scored.
+    n_postings = count_postings(search, rows)
+    one_by_one = min(_RECORD_COST, len(rows) * FIND_COST)
+    by_columns = len(best.keys) * one_by_one <= _SCORE_COST * n_postings
+    plan = plan_search(search, rows, by_columns)
     for number in range((documents.n_docs + BLOCK - 1) // BLOCK):
-        n_lists, n_columns, n_in_block, of_columns = 0, 0, 0, 0
-        for i in order:
-            starts[i] = stops[i] = 0
-            e = at[i]
-            if e == end[i] or block_of(postings.entries, e) != number:
-                continue
-            at[i] += 1
-            starts[i], stops[i] = start_of(postings.entries, e), start_of(postings.entries, e + 1)
-            n_in_block += stops[i] - starts[i]
-            largest = table[np.int64(postings.entries[e]) & 255]
-            tops[i] = bound_of(largest, query.integers[i])
-            place = places[i]
-            has_column = place < len(coded) and np.int64(coded[place]) == e
-            places[i] += np.int64(has_column)
-            if has_column and n_columns < MOST_COLUMNS:
-                columns[i] = place
-                by_column[n_columns] = i
-                n_columns += 1
-                of_columns += query.integers[i]
-            else:
-                columns[i] = -1
-                here[n_lists] = i
-                n_lists += 1
-        n_here = n_lists + n_columns
-        for j in range(n_columns):
-            here[n_lists + j] = by_column[j]
-        rest[n_here] = left[n_here] = asking[n_here] = 0
-        for j in range(n_here - 1, -1, -1):
-            i = here[j]
-            rest[j] = rest[j + 1] + tops[i]
-            left[j] = left[j + 1] + (_COLUMN_COST if j >= n_lists else stops[i] - starts[i])
-            asking[j] = asking[j + 1] + (_CODE_COST if j >= n_lists else _FIND_COST)
-        if n_here == 0 or rest[0] < threshold_of(best, query):
+        block = plan_block(search, plan, number)
+        if block.n_postings == 0 or block.rest[0] < threshold_of(best, query):
             continue
-        errors[0] = query.slack
-        for j in range(n_here):
-            errors[j + 1] = errors[j] + error[here[j]]
-            if j >= n_lists:
-                weight = query.integers[here[j]]
-                errors[j + 1] += column_error(search, weight, of_columns)
-        first = number * BLOCK
-        n_groups = (min(BLOCK, documents.n_docs - first) + GROUP - 1) // GROUP
-        runs = (here[:n_here], starts, stops, columns)
-        costs = (left, asking, errors)
-        block = Block(first, n_groups, *runs, n_lists, n_in_block, rest, *costs)
-        if n_in_block < _SPARSE:
+        if block.n_postings < _SPARSE:
             n_found = _list_few(search, block)
         else:
             n_found = _list_many(search, block, n_postings)
         _score(search, block, n_found)
-        n_postings -= n_in_block
+        n_postings -= block.n_postings
         _clear(search, block)
-
-
-@kernel
-def _has_large(postings: Postings, first_entry: Int, last_entry: Int) -> Any:
-    """Tell whether a term has counts of 255 or more, whose bounds are off by more."""
-    start, stop = start_of(postings.entries, first_entry), start_of(postings.entries, last_entry)
-    i = np.searchsorted(postings.large_at, np.uint32(start))
-    return i < len(postings.large_at) and np.int64(postings.large_at[i]) < stop
 
 
 @kernel
@@ -262,7 +180,8 @@ def _list_many(search: Search, block: Block, n_postings: Int) -> Int:
         if best.sizes[0] < k:
             # Due when the rest has fallen, and when it first could bring no other document.
             is_due = rest[done] < max(_FALLEN * rest_at_look, min(threshold, rest_at_look))
-            if is_due and not len(scored) and since >= look_cost and left[done] - left[n_lists] > look_cost:
+            is_due = is_due and not len(scored) and left[done] - left[n_lists] > look_cost
+            if is_due and since >= look_cost:
                 since, rest_at_look = 0, rest[done]
                 threshold = _look(search, block, block.errors[done], threshold)
                 if threshold > 1 and k * _EARLY_COST * n_here < n_postings:
@@ -297,7 +216,7 @@ def _list_many(search: Search, block: Block, n_postings: Int) -> Int:
         a, b = starts[i], stops[i]
         if j >= n_lists:
             find_in_column(search, block, i, found[:n])
-        elif n * _FIND_COST < b - a:
+        elif n * FIND_COST < b - a:
             _find(docs[a:b], impacts[a:b], by[0], integers[i], found[:n], sums)
         else:
             _add(docs[a:b], impacts[a:b], by, integers[i], sums)

@@ -17,9 +17,7 @@ from likewise.retrieve.impacts import large_count
 from likewise.retrieve.sums import (
     MOST,
     TOGETHER,
-    QuantisedQuery,
     Scale,
-    SegmentWords,
     find_places,
 )
 
@@ -180,56 +178,69 @@ def score_by_block(search: Search, block: Block, docs: Shorts) -> None:
 
     Equals `score_found` of them. Of `TOGETHER` and fewer.
     """
-    words, query, scale, best = search.words, search.query, search.scale, search.best
-    postings, columns, lengths, weights = words.postings, words.columns, words.lengths, query.weights
-    starts, stops, codes = block.starts, block.stops, columns.codes
+    words, weights, best = search.words, search.query.weights, search.best
+    postings, codes = words.postings, words.columns.codes
     places, impacts = np.empty(TOGETHER, np.int64), np.empty(TOGETHER, np.uint8)
-    norms, stored_norms, scores = np.empty((3, TOGETHER), np.float32)
-    # What the first few counts would have of each document: stored impacts, and their codes.
+    norms, stored_norms, scores = np.zeros((3, TOGETHER), np.float32)
     told, coded = np.empty((2, TOGETHER, _FEW_TOLD), np.uint8)
-    bits = scores.view(np.int32)
-    base = search.documents.base + block.first
-    n = len(docs)
-    code_of = codes_of(columns.levels) if block.n_lists < len(block.here) else columns.levels
-    for j in range(n):
-        length = np.int64(lengths[block.first + np.int64(docs[j])])
-        norms[j] = norm_of(length, scale)
-        norm = norm_by(length, scale.stored_average, scale.stored_k1, scale.stored_b)
-        stored_norms[j] = norm
-        for count in range(_FEW_TOLD):
-            told[j, count] = stored_impact(count + 1, norm)
-        if block.n_lists < len(block.here):
-            for count in range(_FEW_TOLD):
-                coded[j, count] = code_of[told[j, count]]
-        scores[j] = 0
+    _tell(search, block, docs, (norms, stored_norms), (told, coded))
     for i in range(len(weights)):
-        a, b = starts[i], stops[i]
+        a, b = block.starts[i], block.stops[i]
         if a == b:
             continue
-        here, weight, column = postings.docs[a:b], weights[i], block.columns[i]
+        here, column = postings.docs[a:b], block.columns[i]
         if column < 0:
             find_places(here, postings.impacts[a:b], docs, places, impacts)
-        for j in range(n):
-            count: Int = 0
+        for j in range(len(docs)):
+            found: Int = 0
             if column >= 0:
                 code = code_in(codes, column, np.int64(docs[j]))
                 if code == 0:
                     continue
-                count = only_count(code, coded, j)
-                if count == 0:
+                found = only_count(code, coded, j)
+                if found == 0:
                     mine = docs[j : j + 1]
                     find_places(here, postings.impacts[a:b], mine, places[j:], impacts[j:])
             elif here[places[j]] != docs[j]:
                 continue
-            if count == 0:
-                count = only_count(impacts[j], told, j)
-            if count == 0:
-                count = count_of(postings, a + places[j], impacts[j], stored_norms[j])
-            number = np.float32(count)
-            scores[j] += weight * (number / (number + norms[j]))
-    for j in range(n):
+            if found == 0:
+                found = only_count(impacts[j], told, j)
+            if found == 0:
+                found = count_of(postings, a + places[j], impacts[j], stored_norms[j])
+            count = np.float32(found)
+            scores[j] += weights[i] * (count / (count + norms[j]))
+    bits = scores.view(np.int32)
+    base = search.documents.base + block.first
+    for j in range(len(docs)):
         key = key_of(bits[j], base + np.int64(docs[j]))
         best.sizes[0] = push(best.keys, best.sizes[0], key)
+
+
+@kernel
+def _tell(
+    search: Search,
+    block: Block,
+    docs: Shorts,
+    norms: tuple[Floats, Floats],
+    told: tuple[Any, Any],
+) -> None:
+    """Give of each document the norm of now and the stored one, and what the first counts have.
+
+    That is the stored impact and, where there are columns, its code.
+    """
+    lengths, levels, scale = search.words.lengths, search.words.columns.levels, search.scale
+    has_columns = block.n_lists < len(block.here)
+    code_of = codes_of(levels) if has_columns else levels
+    for j in range(len(docs)):
+        length = np.int64(lengths[block.first + np.int64(docs[j])])
+        norms[0][j] = norm_of(length, scale)
+        norm = norm_by(length, scale.stored_average, scale.stored_k1, scale.stored_b)
+        norms[1][j] = norm
+        for count in range(_FEW_TOLD):
+            told[0][j, count] = stored_impact(count + 1, norm)
+        if has_columns:
+            for count in range(_FEW_TOLD):
+                told[1][j, count] = code_of[told[0][j, count]]
 
 
 @kernel

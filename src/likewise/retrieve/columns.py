@@ -25,7 +25,8 @@ def column_error(search: Search, weight: Int, total: Int) -> Int:
     table, levels = search.words.table, search.words.columns.levels
     widest: Int = 0
     for c in range(1, N_CODES):
-        lowest = table[min(np.int64(levels[c - 1]) + 1, 255)]
+        above = np.int64(levels[c - 1]) + 1
+        lowest = table[above if above < len(table) else above - 1]
         widest = max(widest, np.int64(table[levels[c]]) - np.int64(lowest))
     return ((widest * weight) >> 8) + total // _UNITS + 3
 
@@ -74,7 +75,7 @@ def _add_together(search: Search, block: Block, some: Ints, least: Int) -> None:
 @kernel
 def _largest(sums: Shorts, first: Int) -> Any:
     """Give the largest sum of a group."""
-    top = np.uint16(0)
+    top: Any = np.uint16(0)
     for i in range(GROUP):
         top = max(top, sums[first + i])
     return top
