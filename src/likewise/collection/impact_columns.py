@@ -63,10 +63,10 @@ def write_columns(out: Output, entries: Longs, docs: Shorts, impacts: Bytes) -> 
     frequencies = np.zeros(256, np.int64)
     for entry in chosen:
         frequencies += np.bincount(impacts[starts[entry] : starts[entry + 1]], minlength=256)
-    levels = choose_levels(frequencies)
+    levels = choose_levels(frequencies) if len(chosen) else np.zeros(N_CODES, np.uint8)
     out.put("columns.entries", chosen, np.uint32)
     out.put("columns.levels", levels)
-    code_of = codes_of(levels)
+    code_of = np.searchsorted(levels, np.arange(256)).astype(np.uint8)
     with out.stream("columns.codes", np.uint8) as codes:
         for first in range(0, len(chosen), _COLUMNS_AT_ONCE):
             some = chosen[first : first + _COLUMNS_AT_ONCE]
