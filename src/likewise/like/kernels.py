@@ -7,6 +7,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from likewise.borrowed import borrowed
 from likewise.collection.records import PART, get, read_terms
 from likewise.compiled import Bytes, Doubles, Floats, Ids, Int, Ints, Offsets, kernel
 from likewise.neighbours.int8 import Codes
@@ -118,8 +119,9 @@ def score_rows(
     `words_of` and `title_of`, in this order; a part of weight 0 is not read. What it gives is of no
     use, but that the lines of the cache that it is summed from are fetched side by side.
     """
-    words, records, titles = documents
-    norms, rarity = scales
+    words, records, titles = borrowed(documents)
+    norms, rarity = borrowed(scales)
+    table = borrowed(table)
     terms, counts = np.empty(PART, np.int32), np.empty(PART, np.int32)
     likely = np.empty(PART, np.int64)
     room = (terms, counts, likely)
@@ -286,8 +288,8 @@ def split_rows(
     read. `out` has one for each kind and document; the others are as for `score_rows`, of whose
     parts without a weight it equals the sums over terms.
     """
-    words, records, titles = documents
-    norms, rarity = scales
+    words, records, titles = borrowed(documents)
+    norms, rarity = borrowed(scales)
     bounds, own, weights, factors = words
     reads = np.zeros(_COLUMNS, np.bool_)
     for column in range(_COLUMNS):

@@ -24,6 +24,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from likewise import notation
+from likewise.borrowed import borrowed
 from likewise.collection.arrays import Arrays, Output, require
 from likewise.compiled import (
     Bools,
@@ -320,9 +321,9 @@ def read_cells(
     the sums that are added, which stand all over memory: so they are fetched at once. Which rows
     are among the best is told when all have a score, by how many have one as large.
     """
-    bounds, rows, heads = lists
-    asked, unit = query
-    sums, factor = added
+    bounds, rows, heads = borrowed(lists)
+    asked, unit = borrowed(query)
+    sums, factor = borrowed(added)
     total: Int = 0
     n_cells = 0
     while n_cells < len(order) and total < read:
