@@ -41,7 +41,7 @@ import engines
 from engines import Answer, Bm25s, Engine, Ours, Tantivy
 from likewise.collection.snapshot import open_snapshot
 from likewise.records import Document
-from likewise.retrieve import bm25_kernels
+from likewise.retrieve import bm25_kernels, bm25_plan
 
 NAMES = ("likewise", "bm25s", "tantivy")
 ENGINES: dict[str, Any] = {"likewise": Ours, "bm25s": Bm25s, "tantivy": Tantivy}
@@ -57,7 +57,9 @@ SEED = 1
 TUNED = {
     "_LOOK_COST": (2500, 10000),
     "_GLANCE_COST": (1000, 4000),
-    "_FIND_COST": (25, 100),
+    "FIND_COST": (25, 100),
+    "COLUMN_COST": (750, 3000),
+    "CODE_COST": (5, 20),
     "_RECORD_COST": (500, 2000),
     "_EARLY_COST": (300, 3000),
     "_SHORT": (10, 40),
@@ -277,7 +279,7 @@ class Comparison:
             for value in values:
                 ratios = []
                 for _ in range(3):
-                    before = self._tried(name, getattr(bm25_kernels, name))
+                    before = self._tried(name, getattr(_with(name)[0], name))
                     ratios.append(self._tried(name, value) / before)
                 shown = "".join(f"{ratio:10.2f}" for ratio in np.median(ratios, axis=0))
                 print(f"{name:>16} = {value:<8}{shown}", flush=True)
@@ -295,10 +297,15 @@ class Comparison:
         print(f"{what:40}{shown}   {told}", flush=True)
 
 
+def _with(name: str) -> list[Any]:
+    """The modules whose kernels go by a constant."""
+    return [module for module in (bm25_plan, bm25_kernels) if hasattr(module, name)]
+
+
 def _tuned(name: str, value: str, folder: str, n_queries: int) -> list[float]:
     """The time of queries with a constant of the kernel set otherwise."""
-    kind = type(getattr(bm25_kernels, name))
-    setattr(bm25_kernels, name, kind(float(value)))
+    for module in _with(name):
+        setattr(module, name, type(getattr(module, name))(float(value)))
     ours = Ours(Path(folder))
     comparison = Comparison(folder, Path(folder).parent, n_queries)
     titles, texts = comparison.queries(ours)
