@@ -49,6 +49,7 @@ PARTS = {
     "index/postings.counts": "postings: counts",
     "index/postings.impacts": "postings: impacts",
     "index/postings.entries": "postings: entries",
+    "index/columns": "columns of frequent terms",
     "index/postings": "postings: heads, terms, large counts",
     "index/bounds": "bounds",
     "index/cards": "cards",

@@ -155,7 +155,6 @@ def test_a_tour_of_a_wheel_with_compiled_kernels_compiles_nothing(tree, kept, tm
 NOT_REACHED = {
     "likewise.collection.records.decode_text_sizes",
     "likewise.neighbours.list_kernels.propose_above",
-    "likewise.neighbours.tiles.scan_columns",
     "likewise.terms.laplacian.add_squares",
     "likewise.terms.laplacian.multiply_lanes",
     "likewise.terms.occurrences._splice",

@@ -17,7 +17,8 @@ from likewise.compiled import instruction
 def borrowed(context: Any, values: Any) -> Any:
     """Give an array, or a tuple with arrays, that is not counted.
 
-    Whoever calls the kernel has to hold it meanwhile; it must not be given back to Python.
+    Only what a kernel was handed: whoever called it holds that meanwhile. What is made in a kernel
+    would be freed after its last use by its own name. Nothing of it may be given back to Python.
     """
 
     def build(context: Any, builder: Any, signature: Any, given: Any) -> Any:

@@ -15,7 +15,9 @@ from likewise.compiled import instruction
 from likewise.lanes import _ir, _pointer, _types
 
 BYTES = 64
-_HALF, _TABLE = BYTES // 2, 16
+# So many different codes there are.
+CODES = 16
+_HALF = BYTES // 2
 
 
 @cache
@@ -96,8 +98,8 @@ def add_looked_up(context: Any, sums: Any, codes: Any, at: Any, tables: Any, tab
         low = builder.and_(both, _constant(half, 15))
         high = builder.lshr(both, _constant(half, 4))
         place = _pointer(context, builder, signature.args[3], *given[3:5])
-        values = _load(builder, place, _vector(_TABLE, 8), 1)
-        twice = _shuffled(builder, values, values, [*range(_TABLE)] * 2)
+        values = _load(builder, place, _vector(CODES, 8), 1)
+        twice = _shuffled(builder, values, values, [*range(CODES)] * 2)
         kind = _ir().FunctionType(half, [half, half])
         look_up = builder.module.declare_intrinsic("llvm.x86.avx2.pshuf.b", (), kind)
         found = [builder.call(look_up, [twice, each]) for each in (low, high)]

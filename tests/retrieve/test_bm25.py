@@ -18,7 +18,6 @@ from likewise.retrieve.bm25_scores import (
     norm_of,
     only_count,
     record_score,
-    slots_of,
 )
 from likewise.retrieve.documents import score_records
 from likewise.retrieve.lookup import LARGEST_WEIGHT, LEAST_WEIGHT, bm25_weight, joined
@@ -37,6 +36,7 @@ from likewise.retrieve.sums import (
     group_maxima,
     quantise,
 )
+from likewise.retrieve.term_slots import slots_of
 from likewise.text.analysis import Analysis
 
 PARAMETERS = [BM25(), BM25(1.3), BM25(1.2, 0.74), BM25(0.0, 0.5), BM25(3.0, 0.0), BM25(1.5, 0.6)]
@@ -310,7 +310,7 @@ def test_a_score_by_the_record_is_that_of_its_counts(make):
     words, scale = retriever._bm25.segment(0)
     query = {term: 1.0 for text in texts[::7] for term in text[:4]} | {"w1": 2.0, "w2": 1.0}
     _, numbers, weights, factors, _ = retriever.weigh([query])
-    hashed = numbers, weights, slots_of(numbers)
+    hashed = weights, *slots_of(numbers)
     room = make_room(len(weights))
     docs = np.arange(len(texts))
     spans = [(int(a), int(b)) for a, b in pairwise(words.offsets)]

@@ -245,6 +245,24 @@ def _use_from_python(folder: Path) -> None:
             near.nearest(topics, k=1)
             near.within(topics, 0.5)
         _find_in_cells(collection)
+    _search_many_documents()
+
+
+def _search_many_documents() -> None:
+    """Do what indexing and smoothing do in large segments."""
+    import numpy as np
+
+    from likewise.collection.arrays import Memory
+    from likewise.collection.impact_columns import COLUMN_FROM, write_columns
+    from likewise.neighbours.int8 import encode
+    from likewise.neighbours.tiles import Tiles
+
+    docs, impacts = np.arange(COLUMN_FROM, dtype=np.uint16), np.ones(COLUMN_FROM, np.uint8)
+    write_columns(Memory(), np.array([0, COLUMN_FROM]), docs, impacts)
+    points = np.random.default_rng(1).random((2000, 70), np.float32)
+    tiles = Tiles().build(encode(points))
+    if tiles is not None:
+        tiles.propose(points[0], 10)
 
 
 def _find_in_cells(collection: Collection) -> None:

@@ -1,7 +1,7 @@
 """Frequent terms by block: a 4-bit code of the impact of every document, 0 for those without.
 
 An entry of `COLUMN_FROM` postings and more has a column beside its postings, which says for all
-documents of the block at once what its postings say one by one: it is added to sums thirty-two
+documents of the block at once what its postings say one by one: it is added to sums sixty-four
 documents at a time, and what it says of one document is found where that stands. A code stands for
 the impacts above the level before its own, up to its own. Levels are the segment's: those by which
 the impacts in its columns are overstated least.
@@ -17,17 +17,19 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from likewise.byte_lanes import BYTES, CODES
 from likewise.collection.arrays import Arrays, Output
 from likewise.collection.files import REMEDY
-from likewise.compiled import Bytes, Int, Ints, Longs, Offsets, Shorts, inlined_kernel, kernel
+from likewise.compiled import Bytes, Int, Ints, Offsets, Shorts, inlined_kernel, kernel
 from likewise.errors import DamagedError
 
-# By time a column pays from some 1,500 postings on, by bytes from 11,000 on: 3 a posting.
+# Adding a column takes as long as adding some 1,500 postings; it is read in their place, and has as
+# many bytes as 11,000 of them.
 COLUMN_FROM = 8192
-STRIPE, HALF = 64, 32
+STRIPE, HALF, N_CODES = BYTES, BYTES // 2, CODES
+# As many documents as a block of `postings` has.
 _BLOCK = 1 << 16
 COLUMN_BYTES = _BLOCK // 2 + 256
-N_CODES = 16
 _COLUMNS_AT_ONCE = 64
 
 
@@ -40,7 +42,7 @@ class ImpactColumns(NamedTuple):
 
 
 def read_columns(arrays: Arrays, name: str) -> ImpactColumns:
-    """Give the columns of a pack; segments from before there were any have none."""
+    """Give the columns of a pack, which may have none."""
     if "columns.entries" not in arrays:
         return ImpactColumns(
             np.empty(0, np.uint32), np.empty(0, np.uint8), np.zeros(N_CODES, np.uint8)
@@ -56,16 +58,21 @@ def read_columns(arrays: Arrays, name: str) -> ImpactColumns:
     return columns
 
 
-def write_columns(out: Output, entries: Longs, docs: Shorts, impacts: Bytes) -> None:
-    """Put the columns of the entries that have many postings."""
-    starts = (entries >> np.uint64(32)).astype(np.int64)
+def write_columns(out: Output, starts: Ints, docs: Shorts, impacts: Bytes) -> None:
+    """Put the columns of the entries that have many postings; where none has nothing is put.
+
+    `starts` are where entries begin in the postings, and where the last one ends.
+    """
     chosen = np.flatnonzero(np.diff(starts) >= COLUMN_FROM)
+    if not len(chosen):
+        return
     frequencies = np.zeros(256, np.int64)
     for entry in chosen:
         frequencies += np.bincount(impacts[starts[entry] : starts[entry + 1]], minlength=256)
-    levels = choose_levels(frequencies) if len(chosen) else np.zeros(N_CODES, np.uint8)
+    levels = choose_levels(frequencies)
     out.put("columns.entries", chosen, np.uint32)
     out.put("columns.levels", levels)
+    # As `codes_of`, for which nothing has to be compiled.
     code_of = np.searchsorted(levels, np.arange(256)).astype(np.uint8)
     with out.stream("columns.codes", np.uint8) as codes:
         for first in range(0, len(chosen), _COLUMNS_AT_ONCE):

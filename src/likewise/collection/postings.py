@@ -140,7 +140,8 @@ def write_postings(
             first = last
         total = int(ends[-1]) if len(ends) else 0
         all_entries.append(np.array([total << 32], np.uint64))
-        write_columns(out, all_entries.values(), docs.values(), impacts.values())
+        ends = (all_entries.values() >> np.uint64(START_BITS)).astype(np.int64)
+        write_columns(out, ends, docs.values(), impacts.values())
     out.put("postings.terms", terms, np.uint32)
     out.put("postings.heads", heads)
     out.put("postings.large-at", _joined(large_at), np.uint32)

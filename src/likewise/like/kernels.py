@@ -11,11 +11,10 @@ from likewise.borrowed import borrowed
 from likewise.collection.records import PART, get, read_terms
 from likewise.compiled import Bytes, Doubles, Floats, Ids, Int, Ints, Offsets, kernel
 from likewise.neighbours.int8 import Codes
+from likewise.retrieve.term_slots import EMPTY, slot_of
 
 # What a table has of each word: its value as a specific word, as one of all, in a title.
 SPECIFIC, WORDS, TITLES, _COLUMNS = 0, 1, 2, 3
-_EMPTY = -1
-_SPREAD = 0x9E3779B1
 _FLAGS = (1 << 14) - 1
 # One in the whole numbers that parts of a score are added up as.
 _WHOLE = float(1 << 40)
@@ -48,23 +47,12 @@ def table_of(
     while size < 4 * max(len(specific[0]), len(words[0]), len(titles[0])):
         size *= 2
     table = Table(
-        np.full(size, _EMPTY, np.int32),
+        np.full(size, EMPTY, np.int32),
         np.zeros((size, _COLUMNS), np.float64),
         np.zeros(_FLAGS + 1, np.uint8),
     )
     fill_table(specific, words, titles, table)
     return table
-
-
-@kernel
-def place_of(term: Any, keys: Ids) -> Any:
-    """Find where a term is in a table, or where it would be put."""
-    mask = len(keys) - 1
-    place = ((np.uint64(term) * np.uint64(_SPREAD)) >> np.uint64(16)) & np.uint64(mask)
-    at = np.int64(place)
-    while keys[at] != term and keys[at] != _EMPTY:
-        at = (at + 1) & mask
-    return at
 
 
 @kernel
@@ -83,7 +71,7 @@ def fill_column(given: Column, column: Int, table: Table) -> None:
     for i in range(len(terms)):
         term = np.int32(terms[i])
         flags[term & _FLAGS] = 1
-        at = place_of(term, keys)
+        at = slot_of(term, keys)
         keys[at] = term
         values[at, column] = weights[i]
 
@@ -97,7 +85,7 @@ def scan_words(words: Words, table: Table, factor: Any, out: Floats) -> None:
         total = 0.0
         for j in range(np.int64(bounds[i]), np.int64(bounds[i + 1])):
             if flags[terms[j] & _FLAGS]:
-                at = place_of(terms[j], keys)
+                at = slot_of(terms[j], keys)
                 if keys[at] == terms[j]:
                     total += values[at, SPECIFIC] * weights[j]
         out[i] += np.float32(factor * total * scales[i])
@@ -199,7 +187,7 @@ def specific_of(row: Int, words: Words, table: Table, likely: Ints) -> Any:
             likely[n_likely] = j
             n_likely += np.int64(flags[terms[j] & _FLAGS])
         for j in likely[:n_likely]:
-            at = place_of(terms[j], keys)
+            at = slot_of(terms[j], keys)
             if keys[at] == terms[j]:
                 total += values[at, SPECIFIC] * weights[j]
     return total * scales[row]
@@ -231,7 +219,7 @@ def words_of(
             likely[n_likely] = j
             n_likely += np.int64(flags[terms[j] & _FLAGS])
         for j in likely[:n_likely]:
-            place = place_of(terms[j], keys)
+            place = slot_of(terms[j], keys)
             if keys[place] == terms[j]:
                 share = counts[j] / (counts[j] + np.float64(norm))
                 total += np.int64(np.rint(values[place, WORDS] * share * _WHOLE))
@@ -266,7 +254,7 @@ def title_of(
                 break
             whole += rarity[terms[j]]
             if flags[terms[j] & _FLAGS]:
-                place = place_of(terms[j], keys)
+                place = slot_of(terms[j], keys)
                 if keys[place] == terms[j]:
                     there += values[place, TITLES] * rarity[terms[j]]
         left -= m

@@ -85,8 +85,8 @@ def kth_largest(values: Ints, k: Int) -> Int:
 def kth_of_few(values: Any, k: Int, least: Int) -> Int:
     """Find the k-th largest of values if it is more than `least`, else give that.
 
-    Equals `max(np.sort(values)[-k], least)`. The largest so far are kept in order, which takes a
-    quarter of the time of `kth_largest` where k is small.
+    Equals `max(np.sort(values)[-k], least)`, of fewer than k values `least`. The largest so far are
+    kept in order, which takes a quarter of the time of `kth_largest` where k is small.
     """
     largest = np.full(k, least, np.int64)
     for value in values:

@@ -60,6 +60,8 @@ _SAMPLED = 8
 # From so many documents asked for on, several stand in one group: smaller groups tell them apart.
 _MANY = 64
 _FINE = 16
+# So they do where there are fewer groups than so many times as many.
+_SPREAD_OVER = 4
 # The next look is due when the terms to come can add this share of what they could at the last.
 _FALLEN = 0.5
 # A block of fewer postings is gone through by them, not by its sums.
@@ -75,8 +77,7 @@ def search_bm25(search: Search, rows: Ints) -> None:
     best, query, documents = search.best, search.query, search.documents
     # Columns tell less of documents than postings: for many answers too many are to be scored.
     n_postings = count_postings(search, rows)
-    one_by_one = min(_RECORD_COST, len(rows) * FIND_COST)
-    by_columns = len(best.keys) * one_by_one <= _SCORE_COST * n_postings
+    by_columns = _pays(search, len(rows) * FIND_COST, len(best.keys), n_postings)
     plan = plan_search(search, rows, by_columns)
     for number in range((documents.n_docs + BLOCK - 1) // BLOCK):
         block = plan_block(search, plan, number)
@@ -120,10 +121,12 @@ def _look(search: Search, block: Block, error: Int, threshold: Int) -> Int:
     group_maxima(space.sums, maxima)
     if search.best.sizes[0] == k:
         return threshold
-    if k < _MANY:
+    if k < _MANY and k * _SPREAD_OVER <= len(maxima):
         return _raised(maxima, k, error, threshold)
+    # No more of the sums than the block has documents, but whole rows of these.
     fine = np.empty(BLOCK // _FINE, np.uint16)
-    strided_maxima(space.sums, fine)
+    n_rows = (len(maxima) * GROUP + len(fine) - 1) // len(fine)
+    strided_maxima(space.sums[: n_rows * len(fine)], fine)
     return _raised(fine, k, error, threshold)
 
 
@@ -202,10 +205,13 @@ def _list_many(search: Search, block: Block, n_postings: Int) -> Int:
         _add(docs[a:b], impacts[a:b], by, integers[i], sums)
         since += b - a
         done += 1
-    if best.sizes[0] < k and not len(scored) and _pays(block, k):
+    scores_first = best.sizes[0] < k and not len(scored)
+    if scores_first and _pays(search, asking[0], k, block.n_postings):
         # Those with the best sums are scored first, by which is known what others must have.
-        scored = _score_leading(search, block, _look(search, block, 0, threshold))
-        threshold = max(threshold, threshold_of(best, search.query))
+        least = _look(search, block, 0, threshold)
+        if least > threshold:
+            scored = _score_leading(search, block, least)
+            threshold = max(threshold, threshold_of(best, search.query))
     else:
         threshold = _look(search, block, block.errors[done], threshold)
     for doc in scored:
@@ -250,7 +256,7 @@ def _by_sums(space: Workspace, n: Int) -> Shorts:
 def _score(search: Search, block: Block, n: Int) -> None:
     """Score the documents found that may win, the way that takes less."""
     space, best = search.space, search.best
-    if not _pays(block, n):
+    if not _pays(search, block.asking[0], n, block.n_postings):
         score_found(search, block, n)
         return
     docs = _by_sums(space, n)
@@ -266,9 +272,13 @@ def _score(search: Search, block: Block, n: Int) -> None:
 
 
 @kernel
-def _pays(block: Block, n: Int) -> Any:
-    """Tell whether scoring so many documents one by one takes less than by all postings."""
-    return n * min(_RECORD_COST, block.asking[0]) <= _SCORE_COST * block.n_postings
+def _pays(search: Search, asking: Int, n: Int, n_postings: Int) -> Any:
+    """Tell whether scoring n documents one by one takes less than by all postings.
+
+    `asking` is what looking all terms up for one costs.
+    """
+    one = _RECORD_COST if len(search.query.weights) > _SHORT else asking
+    return n * one <= _SCORE_COST * n_postings
 
 
 @kernel

@@ -11,7 +11,7 @@ from likewise.collection.impact_columns import COLUMN_FROM
 from likewise.collection.postings import BLOCK, Postings, block_of, start_of
 from likewise.compiled import Int, Ints, kernel
 from likewise.retrieve.bm25_state import Block, Search
-from likewise.retrieve.columns import MOST_COLUMNS, column_error
+from likewise.retrieve.columns import COLUMNS_TOGETHER, column_error
 from likewise.retrieve.order import order_of
 from likewise.retrieve.sums import GROUP, bound_of
 
@@ -105,7 +105,7 @@ def plan_block(search: Search, plan: Plan, number: Int) -> Block:
         plan.here,
         plan.columns,
     )
-    n_lists, n_columns, n_postings, of_columns = 0, 0, 0, 0
+    n_lists, n_columns, n_postings = 0, 0, 0
     for i in plan.order:
         plan.starts[i] = plan.stops[i] = 0
         e = plan.at[i]
@@ -119,11 +119,10 @@ def plan_block(search: Search, plan: Plan, number: Int) -> Block:
         place = plan.places[i]
         has_column = place < len(coded) and np.int64(coded[place]) == e
         plan.places[i] += np.int64(has_column)
-        if has_column and n_columns < MOST_COLUMNS:
+        if has_column:
             columns[i] = place
             plan.by_column[n_columns] = i
             n_columns += 1
-            of_columns += query.integers[i]
         else:
             columns[i] = -1
             here[n_lists] = i
@@ -139,10 +138,15 @@ def plan_block(search: Search, plan: Plan, number: Int) -> Block:
         left[j] = left[j + 1] + (COLUMN_COST if j >= n_lists else plan.stops[i] - plan.starts[i])
         asking[j] = asking[j + 1] + (CODE_COST if j >= n_lists else FIND_COST)
     errors[0] = query.slack
+    together: Int = 0
     for j in range(n_here):
         errors[j + 1] = errors[j] + plan.error[here[j]]
         if j >= n_lists:
-            errors[j + 1] += column_error(search, query.integers[here[j]], of_columns)
+            if (j - n_lists) % COLUMNS_TOGETHER == 0:
+                together = 0
+                for m in range(j, min(j + COLUMNS_TOGETHER, n_here)):
+                    together += query.integers[here[m]]
+            errors[j + 1] += column_error(search, query.integers[here[j]], together)
     first = number * BLOCK
     n_groups = (min(BLOCK, documents.n_docs - first) + GROUP - 1) // GROUP
     runs = (here[:n_here], plan.starts, plan.stops, columns)

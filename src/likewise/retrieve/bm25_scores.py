@@ -9,7 +9,7 @@ import numpy as np
 from likewise.collection.impact_columns import code_in, codes_of
 from likewise.collection.postings import LARGE, Postings, stored_impact
 from likewise.collection.records import PART, get, read_terms
-from likewise.compiled import Bytes, Floats, Ids, Int, Ints, Shorts, inlined_kernel, kernel
+from likewise.compiled import Bytes, Floats, Ids, Int, Shorts, inlined_kernel, kernel
 from likewise.lanes import prefetch
 from likewise.retrieve.best import key_of, push
 from likewise.retrieve.bm25_state import Block, Search
@@ -20,16 +20,16 @@ from likewise.retrieve.sums import (
     Scale,
     find_places,
 )
+from likewise.retrieve.term_slots import slot_of
 
 # A count that is larger is looked up, as its impact is that of others as well.
 _MOST_TOLD = 32
 # What so many counts would have is worked out once for a document.
 _FEW_TOLD = 5
-_SPREAD = 0x9E3779B1
 # Records are read ahead by so many lines of memory.
 _LINE, _LINES = 64, 3
-# A query's numbers and weights, and slots of the numbers; parts of a score, terms, counts.
-HashedQuery = tuple[Ints, Floats, Ids]
+# A query's weights, and the slots of its terms; parts of a score, terms and counts of a record.
+HashedQuery = tuple[Floats, Ids, Ids]
 Room = tuple[Floats, Ids, Ids]
 
 
@@ -77,27 +77,6 @@ def count_of(postings: Postings, p: Int, stored: Any, norm: Any) -> Int:
     return np.int64(postings.counts[p])
 
 
-@kernel
-def slots_of(numbers: Ints) -> Ids:
-    """Give a hash table of terms: the place of each in `numbers`, -1 in empty slots."""
-    size: Int = 16
-    while size < 4 * len(numbers):
-        size *= 2
-    slots = np.full(size, -1, np.int32)
-    for i in range(len(numbers)):
-        slot = slot_of(numbers[i], size)
-        while slots[slot] >= 0:
-            slot = (slot + 1) & (size - 1)
-        slots[slot] = i
-    return slots
-
-
-@inlined_kernel
-def slot_of(term: Int, size: Int) -> Int:
-    """Give the slot of a term in a table of a size that is a power of two (Fibonacci hashing)."""
-    return (np.int64(term) * _SPREAD >> 16) & (size - 1)
-
-
 @inlined_kernel
 def record_score(
     stream: Bytes, span: tuple[Int, Int], norm: Any, query: HashedQuery, room: Room
@@ -106,7 +85,7 @@ def record_score(
 
     Equals `score_counts` of it.
     """
-    numbers, weights, slots = query
+    weights, keys, places = query
     parts, terms, counts = room
     for i in range(len(parts)):
         parts[i] = 0
@@ -119,13 +98,10 @@ def record_score(
         m = min(left, PART)
         term, place = read_terms(stream, place, stop, term, terms[:m], counts[:m])
         for j in range(m):
-            slot = slot_of(terms[j], len(slots))
-            while slots[slot] >= 0:
-                i = slots[slot]
-                if numbers[i] == terms[j]:
-                    count = np.float32(counts[j])
-                    parts[i] = weights[i] * (count / (count + norm))
-                slot = (slot + 1) & (len(slots) - 1)
+            slot = slot_of(terms[j], keys)
+            if keys[slot] == terms[j]:
+                count = np.float32(counts[j])
+                parts[places[slot]] = weights[places[slot]] * (count / (count + norm))
         left -= m
     total = np.float32(0)
     for i in range(len(parts)):
@@ -249,7 +225,7 @@ def score_by_records(search: Search, block: Block, docs: Shorts) -> None:
     query, best = search.query, search.best
     lengths, offsets, stream = search.words.lengths, search.words.offsets, search.words.stream
     scale, first = search.scale, block.first
-    hashed = (query.numbers, query.weights, slots_of(query.numbers))
+    hashed = (query.weights, query.keys, query.places)
     room = make_room(len(query.weights))
     keys, sizes = best.keys, best.sizes
     scores = np.empty(1, np.float32)

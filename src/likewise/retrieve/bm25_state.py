@@ -56,8 +56,8 @@ class Block(NamedTuple):
     """One block of documents: its terms in the order in which they are added.
 
     `first` is its first document, `n_groups` how many groups of documents it has, `n_postings` how
-    many postings of the terms; `starts` and `stops`
-    are by the term, and so are `columns`, where the terms from the `n_lists`-th on have theirs.
+    many postings of the terms; `starts` and `stops` are by the term, and so are `columns`, where
+    the terms from the `n_lists`-th on have theirs.
     `rest[j]` is what the terms from the j-th on can add to a sum, `left[j]` what adding them costs
     in postings, `asking[j]` what looking them up for one document does, `errors[j]` how much the
     sums of those before it may be off.

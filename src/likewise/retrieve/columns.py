@@ -1,4 +1,8 @@
-"""Sums of bounds by columns of impacts: thirty-two documents at a time, or one where it stands."""
+"""Sums of bounds by columns of impacts: sixty-four documents at a time, or one where it stands.
+
+So many terms are added together, in 8 bits, that what they add up to is cut into units: what each
+code says is rounded up to whole ones, which together are no more than 255.
+"""
 
 from __future__ import annotations
 
@@ -6,22 +10,19 @@ from typing import Any
 
 import numpy as np
 
-from likewise.byte_lanes import BYTES, add_looked_up, add_multiplied, no_bytes
-from likewise.collection.impact_columns import COLUMN_BYTES, HALF, N_CODES, code_in
+from likewise.byte_lanes import add_looked_up, add_multiplied, no_bytes
+from likewise.collection.impact_columns import COLUMN_BYTES, HALF, N_CODES, STRIPE, code_in
 from likewise.compiled import Bytes, Int, Ints, Shorts, kernel
 from likewise.retrieve.bm25_state import Block, Search
 from likewise.retrieve.sums import GROUP, bound_of
 
-# So many terms are added together, in 8 bits: what they can add up to is cut into UNITS.
-_TOGETHER = 16
-_UNITS = 255 - _TOGETHER
-# Terms beyond so many are added by their postings, so that rounding does not pass 16 bits.
-MOST_COLUMNS = 512
+COLUMNS_TOGETHER = 16
+_UNITS = 255 - COLUMNS_TOGETHER
 
 
 @kernel
 def column_error(search: Search, weight: Int, total: Int) -> Int:
-    """Give by how much what a column adds may be off, where columns add up to `total` at most."""
+    """Give by how much what a column adds may be off, of some whose weights are `total`."""
     table, levels = search.words.table, search.words.columns.levels
     widest: Int = 0
     for c in range(1, N_CODES):
@@ -38,8 +39,8 @@ def add_columns(search: Search, block: Block, first: Int, least: Int) -> None:
     Where no document of a group can have `least` with it the group is left as it is.
     """
     here = block.here
-    for start in range(first, len(here), _TOGETHER):
-        some = here[start : start + _TOGETHER]
+    for start in range(first, len(here), COLUMNS_TOGETHER):
+        some = here[start : start + COLUMNS_TOGETHER]
         _add_together(search, block, some, least - block.rest[start])
 
 
@@ -64,12 +65,12 @@ def _add_together(search: Search, block: Block, some: Ints, least: Int) -> None:
     for g in range(block.n_groups):
         if least > 0 and np.int64(_largest(sums, g * GROUP)) < least:
             continue
-        for stripe in range(g * (GROUP // BYTES), (g + 1) * (GROUP // BYTES)):
+        for stripe in range(g * (GROUP // STRIPE), (g + 1) * (GROUP // STRIPE)):
             more = no_bytes()
             offset = np.uintp(stripe * HALF)
             for j in range(n):
                 more = add_looked_up(more, codes, starts[j] + offset, tables, np.uintp(j * N_CODES))
-            add_multiplied(sums, np.uintp(stripe * BYTES), more, factor)
+            add_multiplied(sums, np.uintp(stripe * STRIPE), more, factor)
 
 
 @kernel

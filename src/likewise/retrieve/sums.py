@@ -13,7 +13,8 @@ import numpy as np
 
 from likewise.collection.impact_columns import ImpactColumns
 from likewise.collection.postings import BLOCK_BITS, Postings
-from likewise.compiled import Bools, Bytes, Floats, Int, Ints, Offsets, Shorts, kernel
+from likewise.compiled import Bools, Bytes, Floats, Ids, Int, Ints, Offsets, Shorts, kernel
+from likewise.retrieve.term_slots import slots_of
 
 # Sums are looked through in groups of so many documents, most of which their maxima rule out.
 GROUP = 128
@@ -22,15 +23,16 @@ TOGETHER = 16
 # What sums are kept below, and how many terms a query may have for that.
 MOST = 65535
 MOST_TERMS = 4096
-# What bounds by postings add up to at most; those by columns are rounded up by more.
+# What bounds of postings add up to at most. Those by columns are rounded up to units of a 239th of
+# what sixteen terms add, so by 16/239 of the whole, and no sum passes 64,017: see `columns`.
 _TOTAL = 60_000
 
 
 class SegmentWords(NamedTuple):
     """A field of words of a segment as BM25 reads it.
 
-    `table` gives for a stored impact what 255 times the impact cannot exceed by the parameters
-    and the average length of now.
+    `columns` are of the frequent terms; `table` gives for a stored impact what 255 times the impact
+    cannot exceed by the parameters and the average length of now.
     """
 
     postings: Postings
@@ -62,12 +64,16 @@ class Scale(NamedTuple):
 class QuantisedQuery(NamedTuple):
     """A query's terms in the order in which scores are summed, with weights also as integers.
 
+    `keys` and `places` are a hash table of them.
+
     A sum of bounds is at least `scale` times the score; `slack` is what rounding may make of it.
     """
 
     numbers: Ints
     weights: Floats
     integers: Ints
+    keys: Ids
+    places: Ids
     scale: float
     slack: int
 
@@ -87,7 +93,9 @@ def quantise(numbers: Ints, weights: Floats) -> QuantisedQuery:
     for i in range(n):
         integers[i] = np.int64(np.float64(weights[i]) * step) + 1
     # A score in single precision is off by half a bit for each term, and so is another.
-    return QuantisedQuery(numbers, weights, integers, step * 255.0 / 256.0, (n + 4) // 64 + 2)
+    slots = slots_of(numbers)
+    slack = (n + 4) // 64 + 2
+    return QuantisedQuery(numbers, weights, integers, *slots, step * 255.0 / 256.0, slack)
 
 
 @kernel
