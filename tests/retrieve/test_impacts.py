@@ -198,7 +198,8 @@ def test_damaged_postings_lead_nowhere_else(made_for_a_while, seed, n_docs, arra
 @pytest.mark.parametrize("array", BULKY)
 def test_damaged_postings_beyond_a_block(beyond, array):
     generator = np.random.default_rng(3)
-    assert any([damage(segment, array, generator, 0.5) for segment in beyond.segments])
+    damaged = [damage(segment, array, generator, 0.5) for segment in beyond.segments]
+    assert any(damaged)
     search_all(beyond)
 
 
