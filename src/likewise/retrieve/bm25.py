@@ -203,7 +203,8 @@ def rank_batch(
     `BM25Search.flat` has them. No sizes where the table of terms was altered; -1 for a query that
     needs another way to be searched.
     """
-    terms, bounds, given = queries
+    arrays, space = borrowed(arrays), borrowed(space)
+    terms, bounds, given = borrowed(queries)
     postings = Postings(
         arrays[6],
         arrays[7],
