@@ -11,8 +11,9 @@ but how they are analysed, which is forgotten before each query. "Answers" are t
 it is typed, which each engine analyses by itself. Times are processor time. A ratio is theirs over
 ours: above 1 we are ahead, and "behind" says where not.
 
-Parts: `search`, `threads`, `memory` (resident after 200 queries, each engine in a process of its
-own), `build` (each reads, tokenises and stems raw text by itself). `--tune` tries other costs.
+Parts: `search`, `budget` (where the time of our answers goes), `threads`, `memory` (resident after
+200 queries, each engine in a process of its own), `build` (each reads, tokenises and stems raw text
+by itself). `--tune` tries other costs.
 """
 
 from __future__ import annotations
@@ -39,9 +40,10 @@ import numpy as np
 import corpora
 import engines
 from engines import Answer, Bm25s, Engine, Ours, Tantivy
-from likewise.collection.snapshot import open_snapshot
+from likewise.collection.snapshot import Snapshot, open_snapshot
 from likewise.records import Document
 from likewise.retrieve import bm25_kernels, bm25_plan
+from likewise.stages.word_forms import terms_asked
 
 NAMES = ("likewise", "bm25s", "tantivy")
 ENGINES: dict[str, Any] = {"likewise": Ours, "bm25s": Bm25s, "tantivy": Tantivy}
@@ -49,7 +51,7 @@ SETTINGS = (
     "bm25s: backend numba, lucene, in memory, one thread; tantivy: one segment, count off, "
     "mapped, one thread; all k1 1.2, b .75, k 10"
 )
-PARTS = ("search", "threads", "memory", "build")
+PARTS = ("search", "budget", "threads", "memory", "build")
 # Queries of an engine before it is the next one's turn.
 TURN = 60
 SEED = 1
@@ -120,7 +122,7 @@ class Comparison:
         print(f"{'':40}{''.join(f'{name:>12}' for name in NAMES)}   theirs / ours")
         if "build" in parts:
             self.build()
-        if {"search", "threads"} & {*parts}:
+        if {"search", "budget", "threads"} & {*parts}:
             found = {name: ENGINES[name](self.terms(name)) for name in NAMES}
             titles, texts = self.queries(found["likewise"])
             if "search" in parts:
@@ -128,6 +130,8 @@ class Comparison:
                 self.search("titles", found, titles)
                 self.search("whole documents", found, texts)
                 self.answers(found)
+            if "budget" in parts:
+                self.budget(found["likewise"])
             if "threads" in parts:
                 self.threads(found["likewise"], titles)
         if "memory" in parts:
@@ -222,6 +226,35 @@ class Comparison:
                     ask(name, i)
                     spent[name] += time.thread_time() - start
         return {name: seconds / n * 1e6 for name, seconds in spent.items()}
+
+    def budget(self, ours: Ours) -> None:
+        """Where the time of answers to titles as typed goes, each step with titles of its own."""
+        snapshot, retriever = ours.snapshot, ours.retriever
+        docs = np.random.default_rng(SEED + 2).permutation(snapshot.n_slots)[: self.n_queries]
+        typed = [card.title for card in snapshot.cards(docs)]
+        terms = [{**terms_asked(text, snapshot)} for text in typed]
+        ranked = [found.docs for found in retriever.rank(terms, k=10)]
+        steps: list[tuple[str, Callable[[Any], Any], Sequence[Any]]] = [
+            ("answers, all of it", lambda text: ours.answers(text, 10), typed),
+            ("the words of the text", lambda text: self._words(text, snapshot), typed),
+            ("rank: look up, weigh, search", lambda one: retriever.rank([one], k=10), terms),
+            ("of it, look up terms", lambda one: retriever.known([*one]), terms),
+            ("ids", snapshot.doc_ids, ranked),
+            ("titles and fields", snapshot.cards, ranked),
+        ]
+        print("  budget of an answer to a title, µs")
+        for i, (name, step, given) in enumerate(steps):
+            mine = given[i :: len(steps)]
+            step(given[0])
+            start = time.thread_time()
+            for one in mine:
+                step(one)
+            print(f"    {name:30} {(time.thread_time() - start) / len(mine) * 1e6:8.1f}")
+
+    @staticmethod
+    def _words(text: str, snapshot: Snapshot) -> None:
+        snapshot.analyzer._cache.clear()
+        terms_asked(text, snapshot)
 
     def threads(self, ours: Ours, queries: list[list[str]]) -> None:
         """Queries a second of one process, by one thread and by two, of wall time."""
