@@ -106,9 +106,13 @@ def consecutive(random):
 
 
 def coded(random):
+    """Codes of a byte, and those that are not rounded: kernels are compiled for both."""
     for width in WIDTHS:
-        codes = random.integers(-127, 128, (50, width)).astype(np.int8)
-        yield codes, floats(random, 50), floats(random, width), np.zeros(50, np.float32)
+        for codes in (
+            random.integers(-127, 128, (50, width)).astype(np.int8),
+            floats(random, 50, width),
+        ):
+            yield codes, floats(random, 50), floats(random, width), np.zeros(50, np.float32)
 
 
 def coded_rows(random):

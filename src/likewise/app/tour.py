@@ -245,7 +245,21 @@ def _use_from_python(folder: Path) -> None:
             near.nearest(topics, k=1)
             near.within(topics, 0.5)
         _find_in_cells(collection)
+        _search_parts(collection)
     _search_many_documents()
+
+
+def _search_parts(collection: Collection) -> None:
+    """Do what robust expansion does in large collections."""
+    from likewise.retrieve.models import BM25
+    from likewise.retrieve.parts import rank_parts
+    from likewise.retrieve.words import retriever_of
+
+    retriever = retriever_of(collection.snapshot, BM25())
+    words = dict.fromkeys(collection.snapshot.analyzer.terms(" ".join(_SUBJECTS)), 1.0)
+    parts = [{term: 1.0} for term in words]
+    [first] = retriever.rank([words], k=20)
+    rank_parts(retriever, words, parts, first, k=5)
 
 
 def _search_many_documents() -> None:
