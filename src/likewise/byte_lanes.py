@@ -12,7 +12,7 @@ from importlib import import_module
 from typing import Any
 
 from likewise.compiled import instruction
-from likewise.lanes import _ir, _pointer, _types
+from likewise.lanes import _ir, _pointer, _types, vector_type
 
 BYTES = 64
 # So many different codes there are.
@@ -23,19 +23,11 @@ _HALF = BYTES // 2
 @cache
 def _bytes() -> Any:
     """Make numba's type of sixty-four bytes."""
-    numba: Any = import_module("numba")
-    models: Any = import_module("numba.core.datamodel")
+    return vector_type("sixty-four", _bytes_of_llvm)
 
-    class SixtyFour(numba.types.Type):  # type: ignore[misc]
-        def __init__(self) -> None:
-            super().__init__("sixty-four")
 
-    class Model(models.PrimitiveModel):  # type: ignore[misc]
-        def __init__(self, manager: Any, of: Any) -> None:
-            super().__init__(manager, of, _vector(BYTES, 8))
-
-    models.register_default(SixtyFour)(Model)
-    return SixtyFour()
+def _bytes_of_llvm() -> Any:
+    return _vector(BYTES, 8)
 
 
 def _vector(n: int, bits: int) -> Any:
@@ -76,7 +68,7 @@ def no_bytes(context: Any) -> Any:
     """Give sixty-four bytes of 0."""
 
     def build(context: Any, builder: Any, signature: Any, given: Any) -> Any:
-        return _constant(_vector(BYTES, 8), 0)
+        return _constant(_bytes_of_llvm(), 0)
 
     return _bytes()(), build
 

@@ -6,6 +6,7 @@ order, whatever the processor, so that the bits are the same everywhere. Places 
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from functools import cache
 from importlib import import_module
 from typing import Any
@@ -18,19 +19,24 @@ LANES = 8
 @cache
 def _eight() -> Any:
     """Make numba's type of eight numbers."""
+    return vector_type("eight", _floats)
+
+
+def vector_type(name: str, kind: Callable[[], Any]) -> Any:
+    """Make a type of numba's whose values are one vector of LLVM's."""
     numba: Any = import_module("numba")
     models: Any = import_module("numba.core.datamodel")
 
-    class Eight(numba.types.Type):  # type: ignore[misc]
+    class Vector(numba.types.Type):  # type: ignore[misc]
         def __init__(self) -> None:
-            super().__init__("eight")
+            super().__init__(name)
 
     class Model(models.PrimitiveModel):  # type: ignore[misc]
         def __init__(self, manager: Any, of: Any) -> None:
-            super().__init__(manager, of, _floats())
+            super().__init__(manager, of, kind())
 
-    models.register_default(Eight)(Model)
-    return Eight()
+    models.register_default(Vector)(Model)
+    return Vector()
 
 
 def _types() -> Any:

@@ -60,8 +60,8 @@ _SAMPLED = 8
 # From so many documents asked for on, several stand in one group: smaller groups tell them apart.
 _MANY = 64
 _FINE = 16
-# So they do where there are fewer groups than so many times as many.
-_SPREAD_OVER = 4
+# Of fewer groups than so many for each answer, too, several answers stand in one.
+_GROUPS_EACH = 4
 # The next look is due when the terms to come can add this share of what they could at the last.
 _FALLEN = 0.5
 # A block of fewer postings is gone through by them, not by its sums.
@@ -121,7 +121,7 @@ def _look(search: Search, block: Block, error: Int, threshold: Int) -> Int:
     group_maxima(space.sums, maxima)
     if search.best.sizes[0] == k:
         return threshold
-    if k < _MANY and k * _SPREAD_OVER <= len(maxima):
+    if k < _MANY and k * _GROUPS_EACH <= len(maxima):
         return _raised(maxima, k, error, threshold)
     # No more of the sums than the block has documents, but whole rows of these.
     fine = np.empty(BLOCK // _FINE, np.uint16)

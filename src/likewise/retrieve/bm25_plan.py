@@ -99,12 +99,8 @@ def _has_large(postings: Postings, first_entry: Int, last_entry: Int) -> Any:
 def plan_block(search: Search, plan: Plan, number: Int) -> Block:
     """Give what the next block has of the terms: those by postings come before those by columns."""
     words, query, documents = search.words, search.query, search.documents
-    entries, coded, here, columns = (
-        words.postings.entries,
-        words.columns.entries,
-        plan.here,
-        plan.columns,
-    )
+    entries, coded = words.postings.entries, words.columns.entries
+    here, columns = plan.here, plan.columns
     n_lists, n_columns, n_postings = 0, 0, 0
     for i in plan.order:
         plan.starts[i] = plan.stops[i] = 0
